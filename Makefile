@@ -1,0 +1,51 @@
+# Every target sets up what it needs: a virtual environment in .venv, made with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 9092
+
+.DEFAULT_GOAL := help
+.PHONY: help up test lint unit bench docs clean
+
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Bytecode is compiled at install: a start without it takes a second longer.
+$(VENV)/.run: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ottla needs Python 3.11 or newer; set PYTHON=")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing ottla into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --compile --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "installing what the tests and the benchmark need ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --compile --editable '.[dev,bench]'
+	@touch $@
+
+up: $(VENV)/.run ## start a broker on port 9092
+	@$(BIN)/python -m compileall -q src
+	@exec $(BIN)/ottla up --port $(PORT)
+
+test: lint unit ## lint, types, layers and all tests
+
+lint: $(VENV)/.dev ## ruff, mypy and import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+unit: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/pytest
+
+bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+docs: $(VENV)/.dev ## regenerate the pages under docs/ that come from tables
+	@$(BIN)/python -m tools.render_docs
+
+clean: ## remove everything that was generated
+	@rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

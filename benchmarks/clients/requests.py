@@ -1,0 +1,61 @@
+"""Many connections, each sending one-record produce requests, one in flight at a time."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import sys
+import time
+from typing import Any
+
+from benchmarks.clients.connection import BrokerRefused, connect
+from benchmarks.clients.stopwatch import Stopwatch
+from benchmarks.frames import batch, produce_error, produce_request
+from benchmarks.payloads import sample_values
+
+REPLY_BYTES = 4096
+EVENTS_BETWEEN_CLOCK_READS = 1024
+NO_ERROR = b"\0\0"
+
+
+def _drive(
+    connections: dict[int, socket.socket], frame: bytes, error_at: int, seconds: float
+) -> int:
+    """Sends the next request on whichever connection has its answer; returns the answers."""
+    poll = select.epoll()
+    for descriptor, connection in connections.items():
+        poll.register(descriptor, select.EPOLLIN)
+        connection.sendall(frame)
+    done, next_look, deadline = 0, EVENTS_BETWEEN_CLOCK_READS, time.perf_counter() + seconds
+    while True:
+        for descriptor, _ in poll.poll():
+            connection = connections[descriptor]
+            if connection.recv(REPLY_BYTES)[error_at : error_at + 2] != NO_ERROR:
+                raise BrokerRefused("the broker answered a produce request with an error")
+            connection.send(frame)
+            done += 1
+        if done >= next_look:
+            next_look = done + EVENTS_BETWEEN_CLOCK_READS
+            if time.perf_counter() >= deadline:
+                return done
+
+
+def main(spec: dict[str, Any]) -> dict[str, float]:
+    """Opens the connections, then counts answers for some seconds."""
+    topic = spec["topic"]
+    frame = produce_request(topic, 0, batch(sample_values(1, int(spec["value_size"]))))
+    opened = [connect(spec["bootstrap"]) for _ in range(int(spec["connections"]))]
+    for connection in opened:
+        connection.sendall(frame)
+        error = produce_error(topic, connection.recv(REPLY_BYTES))
+        if error:
+            raise BrokerRefused(f"the broker answered a produce request with error {error}")
+    error_at = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
+    with Stopwatch() as watch:
+        done = _drive({each.fileno(): each for each in opened}, frame, error_at, spec["seconds"])
+    return {"records": done, "seconds": watch.seconds, "busy": watch.busy}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))

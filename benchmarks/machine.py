@@ -1,0 +1,51 @@
+"""What a result must say about where it was measured, and nothing that names the host."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import confluent_kafka
+
+from tools import apache_kafka
+
+
+def facts() -> dict[str, str]:
+    """Date, processor, kernel and the versions that took part."""
+    return {
+        "date": date.today().isoformat(),
+        "CPU": f"{_cpu_model()}, {os.cpu_count()} cores",
+        "memory": f"{_memory_gib():.0f} GiB",
+        "Linux": platform.release().split("-")[0],
+        "Python": platform.python_version(),
+        "ottla": _ottla_version(),
+        "Apache Kafka": apache_kafka.VERSION,
+        "librdkafka": confluent_kafka.libversion()[0],
+    }
+
+
+def file_name(quick: bool) -> str:
+    """A name for the result files: the date and the size of the machine."""
+    suffix = "-quick" if quick else ""
+    return f"{date.today().isoformat()}-{os.cpu_count()}-cores{suffix}"
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _memory_gib() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _ottla_version() -> str:
+    try:
+        return version("ottla")
+    except PackageNotFoundError:
+        return "unreleased"

@@ -1,0 +1,52 @@
+"""The table of everything that is measured, in the order of the report."""
+
+from __future__ import annotations
+
+from benchmarks.results import Row
+from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
+from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
+from benchmarks.scenarios.requests import OneRecordRequests
+from benchmarks.scenarios.scenario import Scenario
+from benchmarks.scenarios.throughput import (
+    Consume,
+    EncodedProduce,
+    ManyPartitions,
+    Produce,
+)
+
+BIG_BATCHES: dict[str, object] = {"batch.size": 1_000_000, "linger.ms": 5}
+LZ4: dict[str, object] = {**BIG_BATCHES, "compression.type": "lz4"}
+IDEMPOTENT: dict[str, object] = {**BIG_BATCHES, "acks": "all", "enable.idempotence": "true"}
+SMALL_BATCHES: dict[str, object] = {"batch.size": 16_384, "linger.ms": 0}
+
+SCENARIOS: tuple[Scenario, ...] = (
+    Produce("produce-100b", "100 B", 3_000_000, 100, BIG_BATCHES),
+    Produce("produce-100b-lz4", "100 B, lz4", 3_000_000, 100, LZ4),
+    Produce("produce-1kb", "1 KB", 500_000, 1000, BIG_BATCHES),
+    Produce("produce-1kb-lz4", "1 KB, lz4", 500_000, 1000, LZ4),
+    Produce("produce-idempotent", "100 B, idempotent, acks=all", 3_000_000, 100, IDEMPOTENT),
+    Produce("produce-small", "100 B, 16 KB batches, no linger", 1_000_000, 100, SMALL_BATCHES),
+    EncodedProduce("encoded-100b", "100 B, 1 MB batches", 6_000_000, 100, 1_000_000),
+    EncodedProduce("encoded-1kb", "1 KB, 1 MB batches", 800_000, 1000, 1_000_000),
+    EncodedProduce("encoded-small", "100 B, 16 KB batches", 4_000_000, 100, 16_384),
+    Consume("consume", "100 B", 3_000_000, 100),
+    OneRecordRequests("requests-1", 1),
+    OneRecordRequests("requests-50", 50),
+    OneRecordRequests("requests-500", 500),
+    ManyPartitions("partitions-1", 1, 1_000_000),
+    ManyPartitions("partitions-100", 100, 1_000_000),
+    ManyPartitions("partitions-1000", 1000, 1_000_000),
+    PacedLatency("latency"),
+    BesideColdReader("cold-reader"),
+    BesideCompaction("compaction"),
+    FreshBroker("fresh"),
+)
+
+GROUPS = ("throughput", "growth", "broker CPU", "latency", "footprint")
+
+
+def all_rows() -> list[Row]:
+    """Every row, ordered by group and within it by scenario."""
+    rows = [row for scenario in SCENARIOS for row in scenario.rows]
+    rows.append(AFTER_THE_RUN)
+    return sorted(rows, key=lambda row: GROUPS.index(row.group))

@@ -1,0 +1,72 @@
+"""What every scenario has: rows to fill, and a way to measure one run of one broker."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from benchmarks.contestants import Contestant
+from benchmarks.goals import Goal
+from benchmarks.results import Measured, Row
+
+QUICK_DIVISOR = 10
+CPU_GOAL = Goal(times_at_most=0.25)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much work a run does: all of it, or a tenth for a quick look."""
+
+    quick: bool = False
+
+    def amount(self, full: int) -> int:
+        """A number of records, connections or bytes at this scale."""
+        return max(full // QUICK_DIVISOR, 1) if self.quick else full
+
+    def seconds(self, full: float) -> float:
+        """A duration at this scale."""
+        return max(full / 3, 1.0) if self.quick else full
+
+
+class Scenario(ABC):
+    """One kind of load; `prepare` and `clean_up` surround all its runs on one broker."""
+
+    max_runs = 5
+    fresh_broker = False
+    """Whether each run needs a broker of its own instead of the one that serves all scenarios."""
+
+    def __init__(self, name: str, rows: tuple[Row, ...]) -> None:
+        self.name = name
+        self.rows = rows
+
+    def prepare(self, broker: Contestant, scale: Scale) -> None:  # noqa: B027  most need nothing
+        """Makes what all runs on this broker share."""
+
+    @abstractmethod
+    def measure(self, broker: Contestant, scale: Scale) -> Measured:
+        """Does one run."""
+
+    def clean_up(self, broker: Contestant) -> None:  # noqa: B027  most need nothing
+        """Removes what `prepare` made."""
+
+
+def cpu_row(name: str, title: str, unit: str = "s per M records") -> Row:
+    """A row for the CPU time the broker spent on a throughput row."""
+    return Row(f"{name}-cpu", title, unit, "broker CPU", higher_is_better=False, goal=CPU_GOAL)
+
+
+class CpuUse:
+    """CPU seconds a broker used within a context."""
+
+    seconds = 0.0
+
+
+@contextmanager
+def broker_cpu(broker: Contestant) -> Iterator[CpuUse]:
+    """Measures the broker's CPU time, the client's excluded."""
+    use = CpuUse()
+    before = broker.cpu_seconds()
+    yield use
+    use.seconds = broker.cpu_seconds() - before

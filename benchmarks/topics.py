@@ -1,0 +1,88 @@
+"""Topics for the benchmarks: made, counted and removed through the admin protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+TIMEOUT_SECONDS = 60.0
+DEFAULTS = {"file.delete.delay.ms": "1000"}
+_numbers = count(1)
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def create_topic(bootstrap: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
+    """Makes a topic under a new name and returns when all its partitions have a leader."""
+    topic = f"bench-{next(_numbers)}"
+    client = _admin(bootstrap)
+    new = NewTopic(topic, partitions, 1, config={**DEFAULTS, **(config or {})})
+    client.create_topics([new])[topic].result(TIMEOUT_SECONDS)
+    _wait_for(lambda: _leaders(client, topic) == partitions, f"leaders of topic {topic}")
+    return topic
+
+
+def delete_topic(bootstrap: str, topic: str) -> None:
+    """Removes a topic."""
+    client = _admin(bootstrap)  # a client that is not kept ends before it has the answer
+    client.delete_topics([topic])[topic].result(TIMEOUT_SECONDS)
+
+
+@contextmanager
+def temporary_topic(
+    bootstrap: str, partitions: int = 1, config: dict[str, str] | None = None
+) -> Iterator[str]:
+    """A topic that exists as long as the context."""
+    topic = create_topic(bootstrap, partitions, config)
+    try:
+        yield topic
+    finally:
+        delete_topic(bootstrap, topic)
+
+
+def set_topic_config(bootstrap: str, topic: str, config: dict[str, str]) -> None:
+    """Changes settings of a topic and leaves the others."""
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in config.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+    client = _admin(bootstrap)
+    client.incremental_alter_configs([resource])[resource].result(TIMEOUT_SECONDS)
+
+
+def count_records(bootstrap: str, topic: str, partitions: int = 1) -> int:
+    """How many offsets the broker has given out in a topic."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, number): latest for number in range(partitions)}
+    client = _admin(bootstrap)
+    futures = client.list_offsets(asked)
+    return sum(future.result(TIMEOUT_SECONDS).offset for future in futures.values())
+
+
+def _leaders(client: AdminClient, topic: str) -> int:
+    metadata = client.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
+    return sum(partition.leader >= 0 for partition in metadata.partitions.values())
+
+
+def _wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no {what} within {TIMEOUT_SECONDS:.0f} s")
+        time.sleep(0.02)

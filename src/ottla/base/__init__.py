@@ -1,0 +1,1 @@
+"""What every layer may lean on; nothing here knows Kafka."""

@@ -1,0 +1,1 @@
+"""Sockets, dispatch, and one handler file per API."""

@@ -1,0 +1,104 @@
+"""THE table of APIs served: ApiVersions, the docs and the metrics derive from it, and nothing else registers an API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ottla.base.metrics import Distribution, Value
+from ottla.broker import metrics
+from ottla.broker.context import RequestContext
+from ottla.broker.handlers import (
+    alter_configs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_records,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_producers,
+    describe_topic_partitions,
+    fetch,
+    incremental_alter_configs,
+    init_producer_id,
+    list_config_resources,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+
+class Api:
+    """One row: an API, the versions served, and its handler.
+
+    A raw handler takes the frame and gives back the reply; any other takes a request and gives back a response.
+    """
+
+    __slots__ = (
+        "advertised_min_version",
+        "duration",
+        "handle",
+        "key",
+        "max_version",
+        "min_version",
+        "name",
+        "raw",
+        "requests",
+    )
+
+    def __init__(
+        self,
+        key: ApiKey,
+        versions: tuple[int, int],
+        handle: Callable[..., Any],
+        *,
+        raw: bool = False,
+        advertised_from: int | None = None,
+    ) -> None:
+        self.key = key
+        self.name = key.api_name
+        self.min_version, self.max_version = versions
+        self.advertised_min_version = (
+            self.min_version if advertised_from is None else advertised_from
+        )
+        self.handle = handle
+        self.raw = raw
+        self.requests: Value = metrics.REQUESTS.labels(api=self.name)
+        self.duration: Distribution = metrics.REQUEST_SECONDS.labels(api=self.name)
+
+
+def _api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    return api_versions.handle(context, request, APIS)
+
+
+APIS: Final[tuple[Api, ...]] = (
+    # Advertised from 0 although nothing below 3 is served, as Kafka does: older librdkafka takes a higher minimum to
+    # mean that the broker knows no compression (KAFKA-18659).
+    Api(ApiKey.PRODUCE, (3, 13), produce.handle, raw=True, advertised_from=0),
+    Api(ApiKey.FETCH, (4, 18), fetch.handle, raw=True),
+    Api(ApiKey.LIST_OFFSETS, (1, 11), list_offsets.handle),
+    Api(ApiKey.METADATA, (0, 13), metadata.handle, raw=True),
+    Api(ApiKey.API_VERSIONS, (0, 4), _api_versions),
+    Api(ApiKey.CREATE_TOPICS, (2, 7), create_topics.handle),
+    Api(ApiKey.DELETE_TOPICS, (1, 6), delete_topics.handle),
+    Api(ApiKey.DELETE_RECORDS, (0, 2), delete_records.handle),
+    Api(ApiKey.INIT_PRODUCER_ID, (0, 5), init_producer_id.handle),
+    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, (2, 4), offset_for_leader_epoch.handle),
+    Api(ApiKey.DESCRIBE_CONFIGS, (1, 4), describe_configs.handle),
+    Api(ApiKey.ALTER_CONFIGS, (0, 2), alter_configs.handle),
+    Api(ApiKey.DESCRIBE_LOG_DIRS, (1, 5), describe_log_dirs.handle),
+    Api(ApiKey.CREATE_PARTITIONS, (0, 3), create_partitions.handle),
+    Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, (0, 1), incremental_alter_configs.handle),
+    Api(ApiKey.DESCRIBE_CLUSTER, (0, 2), describe_cluster.handle),
+    Api(ApiKey.DESCRIBE_PRODUCERS, (0, 0), describe_producers.handle),
+    Api(ApiKey.LIST_CONFIG_RESOURCES, (0, 1), list_config_resources.handle),
+    Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, (0, 0), describe_topic_partitions.handle),
+)
+"""In the order of their keys."""
+
+APIS_BY_KEY: Final[dict[int, Api]] = {int(api.key): api for api in APIS}

@@ -1,0 +1,221 @@
+"""One client: bytes in, frames to dispatch, replies out in the order of the requests.
+
+All connections receive into one shared buffer. The transport fills it and calls back at once, so a whole frame is
+handled as a view into it with no copy; only a frame that is still incomplete moves to a buffer of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from ottla.base.errors import ProtocolError
+from ottla.base.log import logger
+from ottla.broker.frames import LENGTH, PartialFrame, frame_size
+from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+
+log = logger(__name__)
+
+# Replies that may be outstanding before the connection is no longer read: far above any client's in-flight limit.
+_MAX_OUTSTANDING = 1000
+
+
+class Registry(Protocol):
+    """Where connections are counted: the listener they came in by."""
+
+    def opened(self, connection: Connection) -> bool:
+        """Whether there is room for one more."""
+
+    def closed(self, connection: Connection) -> None:
+        """It is gone."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A client's connection."""
+
+    __slots__ = (
+        "_blocked", "_dispatch", "_held", "_partial", "_reading", "_registry", "_request_limit",
+        "_shared", "_slots", "_transport", "_write_paused", "host",
+        "last_active",
+        "listener",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        dispatch: Callable[[Connection, memoryview], Reply],
+        registry: Registry,
+        receive_buffer: memoryview,
+        request_limit: int,
+        listener: str,
+    ) -> None:
+        self._dispatch = dispatch
+        self._registry = registry
+        self._shared = receive_buffer
+        self._request_limit = request_limit
+        self._partial: PartialFrame | None = None
+        self._held: bytearray | None = None
+        self._slots: deque[Pending] = deque()
+        self._blocked = False
+        self._reading = True
+        self._write_paused = False
+        self._transport: asyncio.Transport | None = None
+        self.listener = listener
+        self.host = ""
+        self.last_active = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection, or hang up when there are too many."""
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self.host = peer[0] if peer else "unknown"
+        if not self._registry.opened(self):
+            self._close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget everything that waits for this client."""
+        self._transport = None
+        self._partial = self._held = None
+        self._registry.closed(self)
+        slots, self._slots = self._slots, deque()
+        for pending in slots:
+            if not pending.done:
+                pending.cancel()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """The shared buffer, or the rest of the frame under way."""
+        return self._shared if self._partial is None else self._partial.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Handle what arrived; the views into the buffer die with this call."""
+        try:
+            if self._partial is None:
+                self._feed(self._shared[:nbytes])
+            else:
+                frame = self._partial.received(nbytes)
+                if frame is not None:
+                    self._partial = None
+                    self._handle(frame)
+        except (ProtocolError, CloseConnection) as why:
+            self._refuse(why)
+
+    def eof_received(self) -> bool:
+        """A client that closed its side gets nothing more."""
+        return False
+
+    def _feed(self, data: memoryview) -> None:
+        """Handle every whole frame in `data`, and keep what is left."""
+        pos, end = 0, len(data)
+        limit = self._request_limit
+        while end - pos >= LENGTH.size and not (self._blocked or self._write_paused):
+            stop = pos + LENGTH.size + frame_size(data, pos, limit)
+            if stop > end:
+                break
+            self._handle(data[pos + LENGTH.size : stop])
+            pos = stop
+        if pos == end or self._transport is None:
+            return
+        if self._blocked or self._write_paused:
+            self._hold(data[pos:])
+        else:
+            self._partial = PartialFrame(data[pos:], limit)
+
+    def _handle(self, frame: memoryview) -> None:
+        reply = self._dispatch(self, frame)
+        if reply is None:
+            return
+        if isinstance(reply, Pending) and not reply.done:
+            self._slots.append(reply)
+            reply.attach(self)
+        elif self._slots:
+            self._slots.append(_answered(reply))
+        else:
+            self._write(reply.buffers if isinstance(reply, Pending) else reply)
+            return
+        self._blocked = reply_blocks(reply) or len(self._slots) >= _MAX_OUTSTANDING
+
+    def resolved(self, pending: Pending) -> None:
+        """A reply is there, or no longer holds up the requests behind it."""
+        if self._transport is None:
+            return
+        while self._slots and self._slots[0].done:
+            self._write(self._slots.popleft().buffers)
+        self._blocked = len(self._slots) >= _MAX_OUTSTANDING or any(
+            slot.blocking and not slot.done for slot in self._slots
+        )
+        self._drain()
+
+    def _write(self, buffers: Buffers | None) -> None:
+        if buffers is None or self._transport is None:
+            return
+        if isinstance(buffers, list):
+            self._transport.writelines(buffers)
+        else:
+            self._transport.write(buffers)
+
+    def pause_writing(self) -> None:
+        """The client reads slower than it asks: start no request until it has caught up."""
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self._write_paused = False
+        self._drain()
+
+    def _hold(self, rest: memoryview) -> None:
+        self._held = bytearray(rest)
+        if self._reading and self._transport is not None:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _drain(self) -> None:
+        """Go on with the frames that were held, then with the socket."""
+        if self._blocked or self._write_paused or self._transport is None:
+            return
+        held, self._held = self._held, None
+        if held is not None:
+            try:
+                self._feed(memoryview(held))
+            except (ProtocolError, CloseConnection) as why:
+                self._refuse(why)
+        if self._held is None and not self._reading and self._transport is not None:
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _refuse(self, why: Exception) -> None:
+        log.warning("connection closed", client=self.host, reason=str(why))
+        self._close()
+
+    def _close(self) -> None:
+        transport, self._transport = self._transport, None
+        self._partial = self._held = None
+        if transport is not None:
+            transport.close()
+
+    def abort(self) -> None:
+        """Hang up now, whatever is still to be written."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close_when_idle(self) -> bool:
+        """Close if nothing is outstanding; whether it did."""
+        if self._slots or self._partial is not None:
+            return False
+        self._close()
+        return True
+
+
+def reply_blocks(reply: Reply) -> bool:
+    """Whether the requests behind this one must wait."""
+    return isinstance(reply, Pending) and reply.blocking and not reply.done
+
+
+def _answered(reply: Reply) -> Pending:
+    """A reply that is there but whose turn has not come."""
+    if isinstance(reply, Pending):
+        return reply
+    pending = Pending(blocking=False)
+    pending.done = True
+    pending.buffers = reply
+    return pending

@@ -1,0 +1,1 @@
+"""One handler file per API."""

@@ -1,0 +1,69 @@
+"""What a handler gives back: buffers to write now, nothing, or a reply that comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from ottla.base.errors import OttlaError
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Buffers: TypeAlias = Buffer | list[Buffer]
+
+
+class CloseConnection(OttlaError):
+    """The client broke the protocol, or asked for no answer: all that is left is to hang up."""
+
+
+class Waiter(Protocol):
+    """Who is told that a pending reply is there: the connection."""
+
+    def resolved(self, pending: Pending) -> None:
+        """`pending` has its buffers."""
+
+
+class Pending:
+    """A reply that comes later.
+
+    While a blocking one is open, no request behind it on the connection starts: requests of one connection take effect
+    in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn.
+    """
+
+    __slots__ = ("_waiter", "blocking", "buffers", "done", "on_cancel")
+
+    def __init__(self, *, blocking: bool, on_cancel: Callable[[], None] | None = None) -> None:
+        self.blocking = blocking
+        self.on_cancel = on_cancel
+        self.done = False
+        self.buffers: Buffers | None = None
+        self._waiter: Waiter | None = None
+
+    def attach(self, waiter: Waiter) -> None:
+        """Name the connection to tell."""
+        self._waiter = waiter
+
+    def resolve(self, buffers: Buffers | None) -> None:
+        """Give the reply; None when there is none (acks=0)."""
+        if self.done:
+            return
+        self.done = True
+        self.buffers = buffers
+        if self._waiter is not None:
+            self._waiter.resolved(self)
+
+    def unblock(self) -> None:
+        """The effect of the request is in place and only a wait is left: let the next one start."""
+        if self.blocking:
+            self.blocking = False
+            if self._waiter is not None:
+                self._waiter.resolved(self)
+
+    def cancel(self) -> None:
+        """The connection is gone; nobody waits any more."""
+        self.done = True
+        self._waiter = None
+        if self.on_cancel is not None:
+            self.on_cancel()
+
+
+Reply: TypeAlias = Buffers | Pending | None

@@ -1,0 +1,1 @@
+"""The versioned metadata tree and the image brokers keep of it."""

@@ -1,0 +1,313 @@
+"""Pure: every path of the metadata tree, with what its node holds, as Kafka laid them out.
+
+The data is JSON with Kafka's names and versions, so that ZooKeeper tools show what people expect.
+Data that cannot be read raises ClusterError, which names the path.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ottla.base.errors import ClusterError
+from ottla.base.ids import id_text, parse_id
+
+T = TypeVar("T")
+
+BROKER_IDS: Final = "/brokers/ids"
+BROKER_INCARNATIONS: Final = "/brokers/incarnations"
+BROKER_SEQUENCE: Final = "/brokers/seqid"
+TOPICS: Final = "/brokers/topics"
+TOPIC_CONFIGS: Final = "/config/topics"
+BROKER_CONFIGS: Final = "/config/brokers"
+CONTROLLER: Final = "/controller"
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+CLUSTER_ID: Final = "/cluster/id"
+PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
+FEATURES: Final = "/feature"
+
+DEFAULT_BROKER: Final = "<default>"
+"""Stands for all brokers in `/config/brokers`."""
+
+SKELETON: Final = (
+    BROKER_IDS,
+    BROKER_INCARNATIONS,
+    BROKER_SEQUENCE,
+    TOPICS,
+    TOPIC_CONFIGS,
+    BROKER_CONFIGS,
+    "/cluster",
+    "/admin/delete_topics",
+)
+"""Nodes that exist in every tree; whoever opens one makes sure of them."""
+
+
+def broker_path(broker_id: int) -> str:
+    """A broker that is alive: ephemeral, and its czxid is the broker epoch."""
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def incarnation_path(broker_id: int) -> str:
+    """Outlives its broker; its version counts the broker's registrations. ottla's own."""
+    return f"{BROKER_INCARNATIONS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    """A topic: its id and where its replicas are."""
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    """The parent of a topic's partitions."""
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(topic: str, partition: int) -> str:
+    """The parent of a partition's state."""
+    return f"{TOPICS}/{topic}/partitions/{partition}"
+
+
+def state_path(topic: str, partition: int) -> str:
+    """A partition's leader and ISR; the version of the node is the partition epoch."""
+    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def topic_config_path(topic: str) -> str:
+    """What a topic overrides."""
+    return f"{TOPIC_CONFIGS}/{topic}"
+
+
+def broker_config_path(broker: str) -> str:
+    """What a broker, or all of them (`<default>`), have been told at run time."""
+    return f"{BROKER_CONFIGS}/{broker}"
+
+
+class Endpoint(NamedTuple):
+    """Where one listener of a broker can be reached."""
+
+    listener: str
+    security_protocol: str
+    host: str
+    port: int
+
+
+class BrokerNode(NamedTuple):
+    """What a broker says of itself."""
+
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    timestamp_ms: int
+
+
+class TopicNode(NamedTuple):
+    """A topic's id and the replicas of each partition."""
+
+    topic_id: uuid.UUID
+    replicas: tuple[tuple[int, ...], ...]
+
+
+class StateNode(NamedTuple):
+    """Who leads a partition, and who is in sync."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+
+
+class ProducerIdBlock(NamedTuple):
+    """Producer ids that one broker may give away; both ends belong to it."""
+
+    broker_id: int
+    start: int
+    end: int
+
+
+def encode_broker(node: BrokerNode) -> bytes:
+    """Writes a registration, version 5 of Kafka's."""
+    first = node.endpoints[0]
+    fields: dict[str, object] = {
+        "version": 5,
+        "host": first.host,
+        "port": first.port,
+        "jmx_port": -1,
+        "timestamp": str(node.timestamp_ms),
+        "endpoints": [f"{e.listener}://{_bracketed(e.host)}:{e.port}" for e in node.endpoints],
+        "listener_security_protocol_map": {e.listener: e.security_protocol for e in node.endpoints},
+        "features": {},
+    }
+    if node.rack is not None:
+        fields["rack"] = node.rack
+    return _dump(fields)
+
+
+def decode_broker(path: str, data: bytes) -> BrokerNode:
+    """Reads a registration."""
+
+    def read(fields: dict[str, Any]) -> BrokerNode:
+        protocols = fields["listener_security_protocol_map"]
+        endpoints = tuple(_endpoint(text, protocols) for text in fields["endpoints"])
+        return BrokerNode(endpoints, fields.get("rack"), int(fields["timestamp"]))
+
+    return _load(path, data, read)
+
+
+def encode_incarnation(timestamp_ms: int) -> bytes:
+    """Writes when a broker registered last; the count is the version of the node."""
+    return _dump({"version": 1, "timestamp": str(timestamp_ms)})
+
+
+def encode_topic(node: TopicNode) -> bytes:
+    """Writes a topic, version 3 of Kafka's."""
+    return _dump(
+        {
+            "version": 3,
+            "topic_id": id_text(node.topic_id),
+            "partitions": {str(p): list(replicas) for p, replicas in enumerate(node.replicas)},
+            "adding_replicas": {},
+            "removing_replicas": {},
+        }
+    )
+
+
+def decode_topic(path: str, data: bytes) -> TopicNode:
+    """Reads a topic."""
+
+    def read(fields: dict[str, Any]) -> TopicNode:
+        partitions = fields["partitions"]
+        replicas = tuple(_ids(partitions[str(p)]) for p in range(len(partitions)))
+        return TopicNode(parse_id(fields["topic_id"]), replicas)
+
+    return _load(path, data, read)
+
+
+def encode_state(node: StateNode) -> bytes:
+    """Writes a partition's state."""
+    return _dump(
+        {
+            "controller_epoch": node.controller_epoch,
+            "leader": node.leader,
+            "version": 1,
+            "leader_epoch": node.leader_epoch,
+            "isr": list(node.isr),
+        }
+    )
+
+
+def decode_state(path: str, data: bytes) -> StateNode:
+    """Reads a partition's state."""
+
+    def read(fields: dict[str, Any]) -> StateNode:
+        return StateNode(
+            int(fields["leader"]),
+            int(fields["leader_epoch"]),
+            _ids(fields["isr"]),
+            int(fields["controller_epoch"]),
+        )
+
+    return _load(path, data, read)
+
+
+def encode_config(values: Mapping[str, str]) -> bytes:
+    """Writes settings that override others."""
+    return _dump({"version": 1, "config": dict(values)})
+
+
+def decode_config(path: str, data: bytes) -> dict[str, str]:
+    """Reads settings that override others."""
+    return _load(path, data, lambda fields: {str(k): str(v) for k, v in fields["config"].items()})
+
+
+def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
+    """Writes who the controller is."""
+    return _dump({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
+
+
+def decode_controller(path: str, data: bytes) -> int:
+    """Reads the broker id of the controller."""
+    return _load(path, data, lambda fields: int(fields["brokerid"]))
+
+
+def encode_cluster_id(cluster_id: str) -> bytes:
+    """Writes the name of the cluster."""
+    return _dump({"version": "1", "id": cluster_id})
+
+
+def decode_cluster_id(path: str, data: bytes) -> str:
+    """Reads the name of the cluster."""
+    return _load(path, data, lambda fields: str(fields["id"]))
+
+
+def encode_producer_ids(block: ProducerIdBlock) -> bytes:
+    """Writes the block of producer ids that was given away last."""
+    return _dump(
+        {
+            "version": 1,
+            "broker": block.broker_id,
+            "block_start": str(block.start),
+            "block_end": str(block.end),
+        }
+    )
+
+
+def decode_producer_ids(path: str, data: bytes) -> ProducerIdBlock:
+    """Reads the block of producer ids that was given away last."""
+    return _load(
+        path,
+        data,
+        lambda fields: ProducerIdBlock(
+            int(fields["broker"]), int(fields["block_start"]), int(fields["block_end"])
+        ),
+    )
+
+
+def encode_features(features: Mapping[str, int]) -> bytes:
+    """Writes the finalized level of each feature; status 1 means that they are in force."""
+    return _dump({"version": 2, "status": 1, "features": dict(features)})
+
+
+def decode_features(path: str, data: bytes) -> dict[str, int]:
+    """Reads the finalized level of each feature."""
+    return _load(path, data, lambda fields: {str(k): int(v) for k, v in fields["features"].items()})
+
+
+def encode_number(number: int) -> bytes:
+    """Writes a node that holds nothing but a number, such as `/controller_epoch`."""
+    return str(number).encode()
+
+
+def decode_number(path: str, data: bytes) -> int:
+    """Reads a node that holds nothing but a number."""
+    try:
+        return int(data)
+    except ValueError:
+        raise _unreadable(path, "it is not a number") from None
+
+
+def _dump(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _load(path: str, data: bytes, read: Callable[[dict[str, Any]], T]) -> T:
+    try:
+        return read(json.loads(data))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+
+
+def _unreadable(path: str, why: str) -> ClusterError:
+    return ClusterError(f"{path}: the node cannot be read ({why}); mend or delete it")
+
+
+def _ids(values: list[Any]) -> tuple[int, ...]:
+    return tuple(map(int, values))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
+    listener, _, address = text.partition("://")
+    host, _, port = address.rpartition(":")
+    return Endpoint(listener, protocols[listener], host.strip("[]"), int(port))

@@ -1,0 +1,123 @@
+"""Pure: what must hold between settings, after each is right by itself."""
+
+from dataclasses import replace
+
+from ottla.base.errors import ConfigError
+from ottla.config.listeners import Listener
+from ottla.config.log import LogConfig
+from ottla.config.table import Settings
+
+
+def checked(settings: Settings) -> Settings:
+    """Leaves out what is meant for Kafka's controllers, and refuses what contradicts itself."""
+    _check_roles(settings)
+    _check_ids(settings)
+    check_log(settings.log)
+    check_limits(settings)
+    server = replace(
+        settings.server,
+        listeners=_without_controllers(settings, settings.server.listeners),
+        advertised_listeners=_without_controllers(settings, settings.server.advertised_listeners),
+    )
+    settings = replace(settings, server=server)
+    _check_listeners(settings)
+    _check_advertised(settings)
+    return settings
+
+
+def check_log(config: LogConfig) -> None:
+    """Refuses a log whose records must be compacted before they may be."""
+    if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        raise ConfigError(
+            "min.compaction.lag.ms",
+            config.min_compaction_lag_ms,
+            f"must not exceed max.compaction.lag.ms, which is {config.max_compaction_lag_ms}",
+        )
+
+
+def _words(settings: Settings, name: str) -> list[str]:
+    given = settings.given.get(name)
+    return [] if given is None else [word.strip() for word in given.text.split(",") if word.strip()]
+
+
+def _check_roles(settings: Settings) -> None:
+    roles = _words(settings, "process.roles")
+    if roles and "broker" not in roles:
+        raise ConfigError(
+            "process.roles",
+            ",".join(roles),
+            "must include broker; ottla needs no separate controllers, so do not start this node",
+        )
+
+
+def _check_ids(settings: Settings) -> None:
+    if "node.id" in settings.given and "broker.id" in settings.given:
+        broker_id = settings.given["broker.id"].text.strip()
+        if broker_id not in ("-1", str(settings.server.node_id)):
+            raise ConfigError(
+                "broker.id", broker_id, f"must equal node.id, which is {settings.server.node_id}"
+            )
+
+
+def check_limits(settings: Settings) -> None:
+    """Refuses to close the door on everybody."""
+    server = settings.server
+    if server.max_connections_per_ip == 0 and not server.max_connections_per_ip_overrides:
+        raise ConfigError(
+            "max.connections.per.ip", 0, "may be 0 only with max.connections.per.ip.overrides"
+        )
+
+
+def _without_controllers(
+    settings: Settings, listeners: tuple[Listener, ...]
+) -> tuple[Listener, ...]:
+    names = {name.upper() for name in _words(settings, "controller.listener.names")}
+    return tuple(listener for listener in listeners if listener.name not in names)
+
+
+def _check_listeners(settings: Settings) -> None:
+    listeners = settings.server.listeners
+    if not listeners:
+        raise _wrong_listeners(settings, "must have one that is not for controllers")
+    if len({listener.name for listener in listeners}) < len(listeners):
+        raise _wrong_listeners(settings, "must each have a name of its own")
+    fixed = [(listener.host, listener.port) for listener in listeners if listener.port]
+    if len(set(fixed)) < len(fixed):
+        raise _wrong_listeners(settings, "must each have a port of its own")
+    for listener in listeners:
+        _check_protocol(settings, listener)
+
+
+def _check_protocol(settings: Settings, listener: Listener) -> None:
+    protocols = dict(settings.server.listener_security_protocol_map)
+    protocol = protocols.get(listener.name)
+    if protocol is None:
+        raise ConfigError(
+            "listeners",
+            listener,
+            f"has no protocol: add {listener.name}:PLAINTEXT to listener.security.protocol.map",
+        )
+    if protocol != "PLAINTEXT":
+        raise ConfigError(
+            "listeners",
+            listener,
+            f"must be PLAINTEXT: {protocol} is not available in this version",
+        )
+
+
+def _check_advertised(settings: Settings) -> None:
+    names = {listener.name for listener in settings.server.listeners}
+    for advertised in settings.server.advertised_listeners:
+        if advertised.host in ("0.0.0.0", "::", "0:0:0:0:0:0:0:0"):
+            raise ConfigError(
+                "advertised.listeners", advertised, "must be an address that clients can reach"
+            )
+        if advertised.name not in names:
+            raise ConfigError(
+                "advertised.listeners", advertised, "must have a listener of the same name"
+            )
+
+
+def _wrong_listeners(settings: Settings, why: str) -> ConfigError:
+    given = settings.given.get("listeners")
+    return ConfigError("listeners", given.text if given else None, why)

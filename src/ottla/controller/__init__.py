@@ -1,0 +1,1 @@
+"""Who leads what: decisions about topics and partitions."""

@@ -1,0 +1,98 @@
+"""Pure: decides what changes to the settings of topics and brokers write into the tree."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ottla.base.errors import ApiError, ConfigError
+from ottla.base.units import KiB
+from ottla.cluster import znodes
+from ottla.cluster.image import ConfigImage, Image
+from ottla.cluster.tree import Create, Op, Set
+from ottla.config.dynamic import alter_broker, alter_topic
+from ottla.config.log import LogConfig
+from ottla.config.table import Settings, with_dynamic
+from ottla.controller.requests import ConfigAlteration, ConfigResult, Decision, ResourceType
+from ottla.protocol.errors import ErrorCode
+
+MAX_NODE_BYTES: Final = 512 * KiB
+"""Half of what ZooKeeper takes: names that nobody knows are kept, but not without end."""
+
+_BROKER_ID: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+
+def decide_configs(
+    image: Image, static: Settings, log: LogConfig, alterations: Sequence[ConfigAlteration]
+) -> Decision[ConfigResult]:
+    """Decides which changes can be made; of one resource, all of them or none.
+
+    `static` is what the broker was started with, `log` what a topic has that overrides nothing.
+    """
+    asked = Counter(alteration[:2] for alteration in alterations)
+    ops: list[Op] = []
+    results: list[ConfigResult] = []
+    for alteration in {alteration[:2]: alteration for alteration in alterations}.values():
+        kind, name = alteration[:2]
+        try:
+            if asked[kind, name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "the resource is named more than once")
+            if kind == ResourceType.TOPIC:
+                ops += _topic_change(image, log, alteration)
+            elif kind == ResourceType.BROKER:
+                ops += _broker_change(image, static, alteration)
+            else:
+                raise ApiError(
+                    ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
+                )
+        except ApiError as error:
+            results.append(ConfigResult(kind, name, ErrorCode(error.code), error.message))
+        else:
+            results.append(ConfigResult(kind, name))
+    return Decision(ops, results)
+
+
+def _topic_change(image: Image, log: LogConfig, alteration: ConfigAlteration) -> list[Op]:
+    name = alteration.resource_name
+    if name not in image.topics:
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        raise ApiError(unknown, unknown.message)
+    current = image.topic_configs.get(name)
+    try:
+        values = alter_topic(_base(current, alteration), alteration.changes, log)
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    return _write(znodes.topic_config_path(name), current, values)
+
+
+def _broker_change(image: Image, static: Settings, alteration: ConfigAlteration) -> list[Op]:
+    name = alteration.resource_name
+    if name and not _BROKER_ID.fullmatch(name):
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name!r} is not the id of a broker")
+    if name and int(name) not in image.brokers:
+        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"no broker has the id {name}")
+    key = str(int(name)) if name else znodes.DEFAULT_BROKER
+    current = image.broker_configs.get(key)
+    under = with_dynamic(static, image.broker_config(None)) if name else static
+    try:
+        values = alter_broker(_base(current, alteration), alteration.changes, under)
+    except ConfigError as error:
+        # Kafka tells of bad broker settings with this code and not INVALID_CONFIG (KAFKA-13609).
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+    return _write(znodes.broker_config_path(key), current, values)
+
+
+def _base(current: ConfigImage | None, alteration: ConfigAlteration) -> Mapping[str, str]:
+    return {} if current is None or alteration.replace else current.values
+
+
+def _write(path: str, current: ConfigImage | None, values: Mapping[str, str]) -> list[Op]:
+    data = znodes.encode_config(values)
+    if len(data) > MAX_NODE_BYTES:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"the settings take {len(data)} bytes, and at most {MAX_NODE_BYTES} can be kept",
+        )
+    if current is None:
+        return [Create(path, data)]
+    return [] if current.values == values else [Set(path, data, current.version)]

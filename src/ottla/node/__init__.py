@@ -1,0 +1,1 @@
+"""Builds a broker from its settings; start and stop order."""

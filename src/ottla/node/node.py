@@ -1,0 +1,216 @@
+"""Builds a broker from its settings; `start` and `stop` read top to bottom as what happens."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import resource
+import socket
+import time
+from pathlib import Path
+
+from ottla.base.log import logger
+from ottla.base.tasks import Tasks
+from ottla.broker import http
+from ottla.broker.apis import APIS_BY_KEY
+from ottla.broker.context import Broker
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.fetch_sessions import FetchSessions
+from ottla.broker.pauses import PauseWatch, settle_memory
+from ottla.broker.server import Server
+from ottla.cluster.image import Delta, Image
+from ottla.cluster.metadata import Metadata
+from ottla.cluster.producer_ids import ProducerIds
+from ottla.cluster.registration import ensure_cluster_id, register_broker
+from ottla.cluster.sqlite_tree import SqliteTree, open_tree
+from ottla.cluster.znodes import BrokerNode, Endpoint
+from ottla.config.dynamic import Overlay
+from ottla.config.live import LiveSettings
+from ottla.config.log import LogConfig
+from ottla.config.table import Settings
+from ottla.controller.controller import Controller
+from ottla.node.gauges import watch_gauges
+from ottla.node.sockets import advertised_host, bind
+from ottla.replication.partitions import Partitions
+from ottla.storage.logs import Logs
+
+log = logger(__name__)
+
+TREE_FILE = "metadata.sqlite"
+ENGINE = "embedded"
+
+
+class Node:
+    """One broker and everything it is made of."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._live = LiveSettings(settings)
+        self._node_id = settings.server.node_id
+        self._tasks = Tasks()
+        self._pauses = PauseWatch()
+        self._endpoints: tuple[Endpoint, ...] = ()
+        self._tree: SqliteTree | None = None
+        self._metadata: Metadata | None = None
+        self._logs: Logs | None = None
+        self._server: Server | None = None
+        self._http: asyncio.Server | None = None
+        self._partitions: Partitions | None = None
+        self._ready = False
+
+    async def start(self) -> None:
+        """Come up in an order in which nothing is promised that is not there yet."""
+        _raise_file_limit()
+        sockets = self._bind()
+        logs = self._logs = Logs(self._settings.storage, self._log_config, now_ms)
+        logs.lock()
+        tree = self._tree = open_tree(Path(logs.dirs[0].path) / TREE_FILE)
+        logs.identify(await ensure_cluster_id(tree), self._node_id, ENGINE)
+        metadata = self._metadata = Metadata(tree)
+        partitions = self._partitions = Partitions(self._node_id, logs, self._live)
+        controller = Controller(metadata, self._live, self._node_id)
+        metadata.subscribe(self._apply_settings)
+        metadata.subscribe(partitions.apply)
+        await metadata.open()
+        # An empty tree tells its listeners nothing; the directories must be opened all the same.
+        await partitions.apply(metadata.image, Delta())
+        await register_broker(tree, self._node_id, self._description())
+        await controller.elect(now_ms())
+        broker = self._broker(metadata, controller, partitions, logs, tree)
+        self._server = Server(Dispatcher(broker, APIS_BY_KEY), self._live)
+        await self._start_http()
+        logs.start()
+        watch_gauges(partitions, broker.fetch_sessions, logs)
+        settle_memory()
+        self._pauses.start()
+        self._tasks.spawn(self._pauses.run())
+        for listener, bound in sockets:
+            await self._server.listen(bound, listener)
+        self._ready = True
+        log.info("broker ready", node=self._node_id, address=self.bootstrap)
+
+    async def stop(self) -> None:
+        """Go down in the reverse order: first nobody asks, then nothing runs, then everything is on disk."""
+        self._ready = False
+        if self._http is not None:
+            self._http.close()
+        if self._server is not None:
+            await self._server.stop()
+        await self._tasks.cancel()
+        self._pauses.stop()
+        if self._metadata is not None:
+            await self._metadata.close()
+        if self._logs is not None:
+            await self._logs.close()
+        if self._tree is not None:
+            await self._tree.close()
+        log.info("broker stopped", node=self._node_id)
+
+    @property
+    def bootstrap(self) -> str:
+        """The first address that clients are told."""
+        first = self._endpoints[0]
+        return f"{first.host}:{first.port}"
+
+    @property
+    def ready_line(self) -> str:
+        """The line that scripts wait for."""
+        return f"ottla broker {self._node_id} ready on {self.bootstrap}"
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        """Where the data are."""
+        return self._settings.storage.log_dirs
+
+    @property
+    def http_address(self) -> str | None:
+        """Where /metrics and /health are served, if they are."""
+        if self._http is None:
+            return None
+        host = self._settings.ottla.http_listener
+        return f"{host.host if host else ''}:{self._http.sockets[0].getsockname()[1]}"
+
+    def _bind(self) -> list[tuple[str, socket.socket]]:
+        """Bind every listener, so that the ports are known before the broker registers itself."""
+        server = self._settings.server
+        protocols = dict(server.listener_security_protocol_map)
+        advertised = {each.name: each for each in server.advertised_listeners}
+        sockets, endpoints = [], []
+        for listener in server.listeners:
+            bound = bind(listener.host, listener.port)
+            sockets += [(listener.name, each) for each in bound]
+            told = advertised.get(listener.name, listener)
+            port = told.port or bound[0].getsockname()[1]
+            protocol = protocols.get(listener.name, "PLAINTEXT")
+            endpoints.append(Endpoint(listener.name, protocol, advertised_host(told.host), port))
+        self._endpoints = tuple(endpoints)
+        return sockets
+
+    def _log_config(self, topic: str) -> LogConfig:
+        return self._partitions.log_config(topic) if self._partitions else self._live.now.log
+
+    def _description(self) -> BrokerNode:
+        rack = self._settings.server.broker_rack or socket.gethostname()
+        return BrokerNode(self._endpoints, rack, now_ms())
+
+    def _apply_settings(self, image: Image, delta: Delta) -> None:
+        """Dynamic settings first: the partitions that follow are opened with them."""
+        if delta.broker_configs:
+            dynamic = image.broker_config(None), image.broker_config(self._node_id)
+            self._live.update(Overlay(self._settings, *dynamic))
+
+    def _broker(
+        self,
+        metadata: Metadata,
+        controller: Controller,
+        partitions: Partitions,
+        logs: Logs,
+        tree: SqliteTree,
+    ) -> Broker:
+        slots = self._settings.server.max_incremental_fetch_session_cache_slots
+        return Broker(
+            node_id=self._node_id,
+            settings=self._live,
+            metadata=metadata,
+            controller=controller,
+            partitions=partitions,
+            logs=logs,
+            producer_ids=ProducerIds(tree, self._node_id),
+            fetch_sessions=FetchSessions(slots, lambda: random.randrange(1, 2**31)),
+            executor=logs.executor,
+            tasks=self._tasks,
+            loop=asyncio.get_running_loop(),
+            now_ms=now_ms,
+        )
+
+    async def _start_http(self) -> None:
+        address = self._settings.ottla.http_listener
+        if address is None:
+            return
+        try:
+            self._http = await http.serve(address.host, address.port, self._health)
+        except OSError as failure:
+            # Clients matter more than those who watch them.
+            log.warning("no metrics", address=address, reason=failure.strerror)
+
+    def _health(self) -> dict[str, object]:
+        dirs = self._logs.dirs if self._logs is not None else []
+        offline = [each.path for each in dirs if each.offline is not None]
+        return {
+            "live": True,
+            "ready": self._ready and not offline,
+            "node_id": self._node_id,
+            "offline_log_dirs": offline,
+        }
+
+
+def now_ms() -> int:
+    """The time of day, as records carry it."""
+    return time.time_ns() // 1_000_000
+
+
+def _raise_file_limit() -> None:
+    """A thousand partitions and two thousand clients need more files than the usual 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

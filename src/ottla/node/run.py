@@ -1,0 +1,50 @@
+"""Runs a node until it is told to stop: the event loop, the signals, the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+
+import uvloop
+
+from ottla.base.log import configure, logger
+from ottla.config.load import tell_ignored
+from ottla.config.table import Settings
+from ottla.node.node import Node
+
+log = logger(__name__)
+
+# A thread that computes gives the loop its turn back after this long; the default of 5 ms is a long time for an ack.
+_SWITCH_INTERVAL_SECONDS = 0.0005
+
+
+def run_broker(settings: Settings, on_ready: Callable[[Node], None]) -> int:
+    """Serve until SIGTERM or SIGINT; a second one ends it at once."""
+    configure(settings.ottla.log_format, settings.ottla.log_level)  # type: ignore[arg-type]
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
+    tell_ignored(settings)
+    uvloop.run(_serve(settings, on_ready))
+    return 0
+
+
+async def _serve(settings: Settings, on_ready: Callable[[Node], None]) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        if stopping.is_set():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    node = Node(settings)
+    try:
+        await node.start()
+        on_ready(node)
+        await stopping.wait()
+    finally:
+        await node.stop()

@@ -1,0 +1,234 @@
+"""Pure: Produce by hand, since every record passes here: the request is cut into views, never copied.
+
+Request v3-v13: v9 is flexible, v13 names topics by id. Response v3-v13: v5 log start offset,
+v8 record errors, v10 current leader (KIP-951).
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import NamedTuple
+
+from ottla.base.errors import ProtocolError
+from ottla.protocol.varint import read_compact_length, skip_tagged_fields, write_unsigned_varint
+
+FIRST_FLEXIBLE = 9
+FIRST_WITH_TOPIC_ID = 13
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_ACKS_AND_TIMEOUT = Struct(">hi")
+_PARTITION = Struct(">ii")
+_FRAME = Struct(">ii")
+_RESULT_V3 = Struct(">ihqq")
+_RESULT_V5 = Struct(">ihqqq")
+_LEADER = Struct(">ii")
+
+
+class ProducePartition(NamedTuple):
+    """The records one request brings for one partition."""
+
+    partition: int
+    records: memoryview
+
+
+class ProduceTopic(NamedTuple):
+    """A topic of a Produce request, by name, or from v13 on by the 16 bytes of its id."""
+
+    topic: str | bytes
+    partitions: list[ProducePartition]
+
+
+class ProduceRequest(NamedTuple):
+    """A Produce request whose records are views into the frame: they die with the callback."""
+
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topics: list[ProduceTopic]
+
+
+class PartitionResult(NamedTuple):
+    """What became of one partition's records."""
+
+    partition: int
+    error: int = 0
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    record_errors: tuple[tuple[int, str | None], ...] = ()
+    error_message: str | None = None
+    current_leader: tuple[int, int] | None = None
+
+
+def parse_produce(buf: memoryview, pos: int, version: int) -> ProduceRequest:
+    """Read a Produce body that ends where `buf` ends."""
+    try:
+        if version >= FIRST_FLEXIBLE:
+            return _parse_flexible(buf, pos, version)
+        return _parse_plain(buf, pos)
+    except (error, IndexError, UnicodeDecodeError) as failure:
+        raise ProtocolError(f"malformed Produce v{version} request: {failure}") from None
+
+
+def _parse_plain(buf: memoryview, pos: int) -> ProduceRequest:
+    transactional_id, pos = _nullable_string(buf, pos)
+    acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(buf, pos)
+    (topic_count,) = _INT32.unpack_from(buf, pos + 6)
+    pos += 10
+    topics = []
+    for _ in range(topic_count):
+        name, pos = _nullable_string(buf, pos)
+        if name is None:
+            raise ProtocolError("a topic of a Produce request has no name")
+        (count,) = _INT32.unpack_from(buf, pos)
+        pos += 4
+        partitions = []
+        for _ in range(count):
+            index, size = _PARTITION.unpack_from(buf, pos)
+            pos += 8
+            records, pos = _take(buf, pos, size)
+            partitions.append(ProducePartition(index, records))
+        topics.append(ProduceTopic(name, partitions))
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
+
+
+def _parse_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest:
+    by_id = version >= FIRST_WITH_TOPIC_ID
+    size, pos = read_compact_length(buf, pos)
+    transactional_id = None if size < 0 else str(buf[pos : pos + size], "utf-8")
+    pos += max(size, 0)
+    acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(buf, pos)
+    topic_count, pos = read_compact_length(buf, pos + 6)
+    topics = []
+    for _ in range(topic_count):
+        topic: str | bytes
+        if by_id:
+            topic = bytes(buf[pos : pos + 16])
+            pos += 16
+        else:
+            size, pos = read_compact_length(buf, pos)
+            topic = str(buf[pos : pos + size], "utf-8")
+            pos += size
+        partitions, pos = _parse_flexible_partitions(buf, pos)
+        pos = skip_tagged_fields(buf, pos)
+        topics.append(ProduceTopic(topic, partitions))
+    skip_tagged_fields(buf, pos)
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
+
+
+def _parse_flexible_partitions(buf: memoryview, pos: int) -> tuple[list[ProducePartition], int]:
+    count, pos = read_compact_length(buf, pos)
+    partitions = []
+    for _ in range(count):
+        (index,) = _INT32.unpack_from(buf, pos)
+        size, pos = read_compact_length(buf, pos + 4)
+        records, pos = _take(buf, pos, size)
+        pos = skip_tagged_fields(buf, pos)
+        partitions.append(ProducePartition(index, records))
+    return partitions, pos
+
+
+def _take(buf: memoryview, pos: int, size: int) -> tuple[memoryview, int]:
+    if size > len(buf) - pos:
+        raise ProtocolError(
+            f"records of {size} bytes do not fit the {len(buf) - pos} bytes left in the frame"
+        )
+    stop = pos + max(size, 0)
+    return buf[pos:stop], stop
+
+
+def _nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+    (size,) = _INT16.unpack_from(buf, pos)
+    pos += 2
+    if size < 0:
+        return None, pos
+    if size > len(buf) - pos:
+        raise ProtocolError(f"a string of {size} bytes does not fit the frame")
+    return str(buf[pos : pos + size], "utf-8"), pos + size
+
+
+def encode_produce_response(
+    correlation_id: int, version: int, topics: list[tuple[str | bytes, list[PartitionResult]]]
+) -> bytearray:
+    """The whole reply frame, length included."""
+    flexible = version >= FIRST_FLEXIBLE
+    out = bytearray(8)
+    if flexible:
+        out.append(0)
+        write_unsigned_varint(out, len(topics) + 1)
+    else:
+        out += _INT32.pack(len(topics))
+    for topic, results in topics:
+        _write_topic(out, topic, len(results), flexible)
+        for result in results:
+            _write_result(out, version, result)
+        if flexible:
+            out.append(0)
+    out += b"\0\0\0\0\0" if flexible else b"\0\0\0\0"  # no throttle; no tagged fields
+    _FRAME.pack_into(out, 0, len(out) - 4, correlation_id)
+    return out
+
+
+def _write_topic(out: bytearray, topic: str | bytes, count: int, flexible: bool) -> None:
+    if isinstance(topic, bytes):
+        out += topic
+        write_unsigned_varint(out, count + 1)
+        return
+    name = topic.encode()
+    if flexible:
+        write_unsigned_varint(out, len(name) + 1)
+        out += name
+        write_unsigned_varint(out, count + 1)
+    else:
+        out += _INT16.pack(len(name)) + name + _INT32.pack(count)
+
+
+def _write_result(out: bytearray, version: int, result: PartitionResult) -> None:
+    if version < 5:
+        out += _RESULT_V3.pack(*result[:4])
+        return
+    out += _RESULT_V5.pack(*result[:5])
+    if version < 8:
+        return
+    if version >= FIRST_FLEXIBLE:
+        _write_flexible_details(out, version, result)
+    else:
+        _write_plain_details(out, result)
+
+
+def _write_plain_details(out: bytearray, result: PartitionResult) -> None:
+    out += _INT32.pack(len(result.record_errors))
+    for batch_index, message in (*result.record_errors, (None, result.error_message)):
+        if batch_index is not None:
+            out += _INT32.pack(batch_index)
+        if message is None:
+            out += b"\xff\xff"
+        else:
+            text = message.encode()
+            out += _INT16.pack(len(text)) + text
+
+
+def _write_flexible_details(out: bytearray, version: int, result: PartitionResult) -> None:
+    if not result.record_errors and result.error_message is None and result.current_leader is None:
+        out += b"\x01\x00\x00"
+        return
+    write_unsigned_varint(out, len(result.record_errors) + 1)
+    for batch_index, message in result.record_errors:
+        out += _INT32.pack(batch_index)
+        _write_compact_nullable(out, message)
+        out.append(0)
+    _write_compact_nullable(out, result.error_message)
+    if result.current_leader is not None and version >= 10:
+        out += b"\x01\x00\x09" + _LEADER.pack(*result.current_leader) + b"\0"
+    else:
+        out.append(0)
+
+
+def _write_compact_nullable(out: bytearray, text: str | None) -> None:
+    if text is None:
+        out.append(0)
+        return
+    raw = text.encode()
+    write_unsigned_varint(out, len(raw) + 1)
+    out += raw

@@ -1,0 +1,1 @@
+"""One hosted partition, as leader or follower."""

@@ -1,0 +1,163 @@
+"""The set of partitions that this broker hosts: found by name or id, opened and closed as the metadata changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+from uuid import UUID
+
+from ottla.base.errors import ApiError, StorageError
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.cluster.image import Delta, Image, PartitionImage, TopicImage
+from ottla.config.live import LiveSettings
+from ottla.config.log import LogConfig
+from ottla.protocol.errors import ErrorCode
+from ottla.replication.partition import Partition
+from ottla.storage.log_dir import LogDir
+from ottla.storage.logs import Logs
+
+log = logger(__name__)
+
+Topic: TypeAlias = str | bytes
+
+# Making a partition's files takes a fraction of a millisecond; between these many, others get their turn.
+_PARTITIONS_PER_TURN = 10
+
+
+class Partitions:
+    """All hosted partitions of a broker.
+
+    A topic is looked up by its name or by the 16 bytes of its id, as it stands in the request: the hot path makes no
+    UUID objects.
+    """
+
+    def __init__(self, node_id: int, logs: Logs, settings: LiveSettings) -> None:
+        self._node_id = node_id
+        self._logs = logs
+        self._settings = settings
+        self._topics: dict[Topic, dict[int, Partition]] = {}
+        self._image = Image()
+        self._opened = False
+        logs.on_offline = self.went_offline
+
+    @property
+    def fetch_max_bytes(self) -> int:
+        """The most that one Fetch reply carries."""
+        return self._settings.fetch_max_bytes
+
+    def __iter__(self) -> Iterator[Partition]:
+        for topic, partitions in self._topics.items():
+            if isinstance(topic, str):
+                yield from partitions.values()
+
+    def find(self, topic: Topic, index: int) -> Partition | None:
+        """The hosted partition, if it is here."""
+        partitions = self._topics.get(topic)
+        return None if partitions is None else partitions.get(index)
+
+    def leader(self, topic: Topic, index: int) -> Partition:
+        """The partition, which this broker must lead."""
+        partitions = self._topics.get(topic)
+        if partitions is None:
+            raise _unknown(topic, index)
+        partition = partitions.get(index)
+        if partition is None:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic!r} has no partition {index}"
+            )
+        if partition.log.log_dir.offline is not None:
+            raise ApiError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} is offline"
+            )
+        if partition.placed.leader != self._node_id:
+            raise ApiError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"{partition.tp} is led by {partition.placed.leader}",
+            )
+        return partition
+
+    async def apply(self, image: Image, delta: Delta) -> None:
+        """Follow the metadata: open what is new, close what is gone, retune what was reconfigured."""
+        self._image = image
+        if not self._opened:
+            # The first image says which directories on disk are ours.
+            self._opened = True
+            self._logs.open(self._placed_here(image))
+        for topic in delta.deleted_topics():
+            self._remove(topic)
+        for number, (topic, placed) in enumerate(delta.changed_partitions(), 1):
+            if self._node_id in placed.replicas:
+                self._follow(topic, placed)
+            if number % _PARTITIONS_PER_TURN == 0:
+                await asyncio.sleep(0)
+        self._reconfigure(self._names() if delta.broker_configs else delta.topic_configs)
+
+    def _placed_here(self, image: Image) -> dict[TopicPartition, UUID]:
+        return {
+            TopicPartition(topic.name, placed.partition): topic.topic_id
+            for topic in image.topics.values()
+            for placed in topic.partitions
+            if self._node_id in placed.replicas
+        }
+
+    def _follow(self, topic: TopicImage, placed: PartitionImage) -> None:
+        hosted = self._topics.setdefault(topic.name, {})
+        self._topics[topic.topic_id.bytes] = hosted
+        partition = hosted.get(placed.partition)
+        if partition is not None:
+            partition.lead(placed)
+            return
+        tp = TopicPartition(topic.name, placed.partition)
+        try:
+            opened = self._logs.get(tp) or self._logs.create(tp, topic.topic_id)
+        except StorageError as failure:
+            log.error("partition cannot be opened", partition=tp, reason=str(failure))
+            return
+        hosted[placed.partition] = Partition(tp, opened, placed, request_flush=self._flush)
+
+    def _remove(self, topic: TopicImage) -> None:
+        hosted = self._topics.pop(topic.name, {})
+        self._topics.pop(topic.topic_id.bytes, None)
+        for partition in hosted.values():
+            partition.fail_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            self._logs.delete(partition.tp)
+
+    def went_offline(self, log_dir: LogDir, lost: list[TopicPartition]) -> None:
+        """A log directory failed: whoever waits for its partitions waits in vain."""
+        for topic, index in lost:
+            partition = self.find(topic, index)
+            if partition is not None:
+                partition.fail_waiters(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def _names(self) -> list[str]:
+        return [topic for topic in self._topics if isinstance(topic, str)]
+
+    def log_config(self, topic: str) -> LogConfig:
+        """How the logs of a topic are kept, by the newest image, published or about to be."""
+        return self._settings.log_config(self._image.topic_config(topic))
+
+    def _reconfigure(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            if hosted := self._topics.get(topic):
+                config = self.log_config(topic)
+                for partition in hosted.values():
+                    partition.log.config = config
+                    partition.advance_high_watermark()
+
+    def _flush(self, partition: Partition) -> None:
+        """Sync beside the loop; one sync serves everything that was appended before it began."""
+
+        def done(synced: asyncio.Future[None]) -> None:
+            failure = None if synced.cancelled() else synced.exception()
+            partition.flushed(failure if isinstance(failure, StorageError) else None)
+
+        log = partition.log
+        self._logs.flusher.synced(log, log.end_offset).add_done_callback(done)
+
+
+def _unknown(topic: Topic, index: int) -> ApiError:
+    if isinstance(topic, bytes):
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {topic.hex()}")
+    return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} is not known here")

@@ -1,0 +1,187 @@
+"""The background work of storage: flushes, checkpoints, retention and delayed removal.
+
+Each duty is one asyncio task. Decisions are made on the loop, a slice of the logs at a time;
+waiting for the disk happens in the executor. A duty that meets a storage error says so and goes on:
+what failed for good has already taken its directory offline.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ottla.base.errors import DiskFull, LogDirOffline, StorageError
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.base.units import MINUTE_MS, MiB
+from ottla.storage import checkpoint, fs
+
+if TYPE_CHECKING:
+    from ottla.storage.log import Log
+    from ottla.storage.log_dir import LogDir
+    from ottla.storage.logs import Logs
+
+log = logger(__name__)
+
+FLUSH_CHECK_INTERVAL_MS = 1_000
+FLUSH_BYTES = 64 * MiB
+IDLE_FLUSH_BYTES = MiB
+IDLE_FLUSH_MS = MINUTE_MS
+_SLICE = 100
+
+
+class Duties:
+    """The tasks that look after all logs."""
+
+    def __init__(self, logs: "Logs", clock: Callable[[], int]) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+        self._removals: set[asyncio.Task[None]] = set()
+        self._written: dict[tuple[str, str], bytes] = {}
+
+    def start(self) -> None:
+        """Begin every duty on the running loop."""
+        config = self._logs.config
+        delay_ms = config.log_initial_task_delay_ms
+        for interval_ms, duty in (
+            (FLUSH_CHECK_INTERVAL_MS, self.flush_due_logs),
+            (config.log_flush_offset_checkpoint_interval_ms, self.write_recovery_points),
+            (config.log_flush_start_offset_checkpoint_interval_ms, self.write_start_offsets),
+            (config.replica_high_watermark_checkpoint_interval_ms, self.write_high_watermarks),
+            (config.log_retention_check_interval_ms, self.apply_retention),
+            (config.producer_id_expiration_check_interval_ms, self.expire_producers),
+        ):
+            first_ms = min(interval_ms, delay_ms)
+            self._tasks.append(asyncio.create_task(self._repeat(first_ms, interval_ms, duty)))
+
+    async def stop(self) -> None:
+        """End every duty; what waits to be removed is removed at the next start."""
+        tasks = [*self._tasks, *self._removals]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    async def flush_due_logs(self) -> None:
+        """Checkpoint the logs whose unflushed part has grown large or old."""
+        now_ms = self._clock()
+        async for each in self._in_slices():
+            if self._flush_is_due(each, now_ms):
+                each.last_flush_ms = now_ms
+                await self._logs.flusher.flush(each, checkpoint=True)
+
+    async def apply_retention(self) -> None:
+        """Delete expired segments and give idle descriptors back."""
+        async for each in self._in_slices():
+            now_ms = self._clock()
+            try:
+                paths = each.delete_expired(now_ms, each.high_watermark)
+            except LogDirOffline as error:
+                each.log_dir.fail(error)
+                continue
+            if paths:
+                self._later(each.config.file_delete_delay_ms, fs.unlink, paths)
+            each.collect_garbage()
+
+    async def expire_producers(self) -> None:
+        """Forget the producers that have been silent for too long."""
+        expiration_ms = self._logs.config.producer_id_expiration_ms
+        async for each in self._in_slices():
+            each.producers.expire(self._clock(), expiration_ms)
+
+    async def write_recovery_points(self) -> None:
+        """Write how far each log needs no scan after a crash."""
+        await self._write(checkpoint.RECOVERY_POINTS, lambda each: each.recovery_point)
+
+    async def write_start_offsets(self) -> None:
+        """Write where logs begin, if that is inside of their first segment."""
+        await self._write(
+            checkpoint.START_OFFSETS,
+            lambda each: each.start_offset,
+            lambda each: each.start_offset > each.segments[0].base_offset,
+        )
+
+    async def write_high_watermarks(self) -> None:
+        """Write the high watermarks."""
+        await self._write(checkpoint.HIGH_WATERMARKS, lambda each: each.high_watermark)
+
+    async def write_checkpoints(self) -> None:
+        """Write every checkpoint file that has changed."""
+        await self.write_recovery_points()
+        await self.write_start_offsets()
+        await self.write_high_watermarks()
+
+    def remove_tree_later(self, path: str, delay_ms: int) -> None:
+        """Remove a directory that has been set aside, after a delay."""
+        self._later(delay_ms, fs.remove_tree, path)
+
+    async def _repeat(
+        self, first_ms: int, interval_ms: int, duty: Callable[[], Awaitable[None]]
+    ) -> None:
+        await asyncio.sleep(first_ms / 1000)
+        while True:
+            try:
+                await duty()
+            except DiskFull as error:
+                log.warning("disk full", duty=duty.__name__, error=str(error))
+            except StorageError as error:
+                log.error("storage duty failed", duty=duty.__name__, error=str(error))
+            await asyncio.sleep(interval_ms / 1000)
+
+    async def _in_slices(self) -> AsyncIterator["Log"]:
+        for number, each in enumerate(self._logs):
+            if number % _SLICE == _SLICE - 1:
+                await asyncio.sleep(0)
+            if each.log_dir.offline is None:
+                yield each
+
+    def _flush_is_due(self, each: "Log", now_ms: int) -> bool:
+        if each.recovery_point >= each.end_offset:
+            return False
+        unflushed = each.unflushed_bytes
+        waited_ms = now_ms - each.last_flush_ms
+        return (
+            unflushed >= FLUSH_BYTES
+            or (unflushed >= IDLE_FLUSH_BYTES and waited_ms >= IDLE_FLUSH_MS)
+            or waited_ms >= each.config.flush_ms
+        )
+
+    async def _write(
+        self,
+        name: str,
+        offset_of: "Callable[[Log], int]",
+        wanted: "Callable[[Log], bool]" = lambda each: True,
+    ) -> None:
+        for log_dir in self._logs.dirs:
+            if log_dir.offline is None:
+                here = [each for each in self._logs if each.log_dir is log_dir and wanted(each)]
+                await self._write_one(log_dir, name, {each.tp: offset_of(each) for each in here})
+
+    async def _write_one(
+        self, log_dir: "LogDir", name: str, offsets: dict[TopicPartition, int]
+    ) -> None:
+        content = checkpoint.encode(offsets)
+        key = log_dir.path, name
+        if self._written.get(key) == content:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(
+                self._logs.executor, fs.write_atomic, f"{log_dir.path}/{name}", content
+            )
+        except LogDirOffline as error:
+            log_dir.fail(error)
+            return
+        self._written[key] = content
+
+    def _later(
+        self, delay_ms: int, remove: Callable[..., None], target: str | Sequence[str]
+    ) -> None:
+        async def wait_and_remove() -> None:
+            await asyncio.sleep(delay_ms / 1000)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._logs.executor, remove, target)
+
+        task = asyncio.create_task(wait_and_remove())
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)

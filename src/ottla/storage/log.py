@@ -1,0 +1,586 @@
+"""One partition's log: segments in order, appended at the end, deleted from the start.
+
+Synchronous and owned by the event loop. What may wait for the disk leaves through tickets: a
+flush (storage/flush.py) and a cold read (storage/log_read.py) run in threads on descriptors of
+their own. Offsets are ordered start <= recovery point, synced <= end. `high_watermark` is set by
+the replication layer; storage reads it for retention and for the checkpoint only.
+"""
+
+import random
+import uuid
+from bisect import bisect_right
+from typing import NamedTuple
+
+from ottla.base.errors import ApiError, CorruptLog, LogDirOffline, OffsetOutOfRange
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.config.log import LogConfig
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import (
+    CONTROL_FLAG,
+    BatchHeader,
+    Buffer,
+    iter_headers,
+    patch_offset_and_epoch,
+)
+from ottla.protocol.records.control import EndTransactionMarker
+from ottla.storage import fs, log_read, recovery
+from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.flush import FlushTicket
+from ottla.storage.log_dir import LogDir
+from ottla.storage.log_read import LogRead
+from ottla.storage.producer_state import CompletedTxn, ProducerState
+from ottla.storage.recovery import EPOCHS_FILE, read_marker, snapshot_path
+from ottla.storage.retention import SegmentFacts, expired_segments
+from ottla.storage.segment import MAX_RELATIVE_OFFSET, Segment
+from ottla.storage.txn_index import AbortedTxn
+
+log = logger(__name__)
+
+DELETED_SUFFIX = ".deleted"
+
+
+class Appended(NamedTuple):
+    """Where a batch went, or where it already was."""
+
+    base_offset: int
+    last_offset: int
+    log_start_offset: int
+    duplicate: bool = False
+
+
+class Log:
+    """The log of one partition."""
+
+    __slots__ = (
+        "_active",
+        "_checked",
+        "_config",
+        "_directory_changed",
+        "_generation",
+        "_index_interval",
+        "_max_entries",
+        "_roll_after_ms",
+        "_segment_bytes",
+        "_snapshots",
+        "_unchecked",
+        "_unsynced",
+        "directory",
+        "end_offset",
+        "epochs",
+        "high_watermark",
+        "last_flush_ms",
+        "log_dir",
+        "producers",
+        "recovery_point",
+        "segments",
+        "start_offset",
+        "synced_offset",
+        "topic_id",
+        "tp",
+    )
+
+    def __init__(
+        self,
+        directory: str,
+        tp: TopicPartition,
+        config: LogConfig,
+        topic_id: uuid.UUID,
+        log_dir: LogDir,
+        loaded: recovery.Loaded,
+    ) -> None:
+        self.directory = directory
+        self.tp = tp
+        self.topic_id = topic_id
+        self.log_dir = log_dir
+        self.segments: list[Segment] = loaded.segments
+        self.start_offset = loaded.start_offset
+        self.end_offset = loaded.end_offset
+        self.synced_offset = self.recovery_point = loaded.recovery_point
+        self.high_watermark = self.start_offset
+        self.epochs: LeaderEpochs = loaded.epochs
+        self.producers: ProducerState = loaded.producers
+        self.last_flush_ms = 0
+        self._active = self.segments[-1]
+        self._snapshots: list[int] = loaded.snapshots
+        # Sealed segments whose bytes, and whose indexes, no flush and no checkpoint has synced.
+        self._unsynced: list[Segment] = list(loaded.unsynced)
+        self._unchecked: list[Segment] = loaded.unsynced
+        known = loaded.recovery_point == loaded.end_offset
+        self._checked = (self._active, self._active.size_bytes if known else 0)
+        self._directory_changed = True
+        self._generation = 0
+        self.config = config
+
+    @classmethod
+    def open(
+        cls,
+        directory: str,
+        tp: TopicPartition,
+        config: LogConfig,
+        *,
+        topic_id: uuid.UUID,
+        clean_shutdown: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        now_ms: int,
+        log_dir: LogDir | None = None,
+    ) -> "Log":
+        """Open the log in a directory, which is made when it does not exist."""
+        fs.make_directory(directory)
+        loaded = recovery.load(
+            directory,
+            config.index_interval_bytes,
+            clean=clean_shutdown,
+            recovery_point=recovery_point,
+            start_offset=log_start_offset,
+            now_ms=now_ms,
+        )
+        home = log_dir or LogDir(directory.rpartition("/")[0])
+        return cls(directory, tp, config, topic_id, home, loaded)
+
+    @property
+    def config(self) -> LogConfig:
+        """The topic's settings; may be replaced while the log is in use."""
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        self._segment_bytes = config.segment_bytes
+        self._index_interval = config.index_interval_bytes
+        # The time index keeps its last slot for the entry written when the segment is rolled.
+        self._max_entries = max(config.segment_index_bytes // 12 - 1, 1)
+        jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
+        self._roll_after_ms = config.segment_ms - (random.randrange(jitter_ms) if jitter_ms else 0)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all .log files."""
+        return sum(segment.size_bytes for segment in self.segments)
+
+    @property
+    def unflushed_bytes(self) -> int:
+        """How many bytes recovery would have to scan after a crash."""
+        if self.recovery_point >= self.end_offset:
+            return 0
+        written = sum(segment.size_bytes for segment in self._unchecked) + self._active.size_bytes
+        segment, position = self._checked
+        return written - (position if segment in (*self._unchecked, self._active) else 0)
+
+    @property
+    def wants_sync(self) -> bool:
+        """Whether flush.messages asks for a sync before what was appended is acknowledged."""
+        return self.end_offset - self.synced_offset >= self._config.flush_messages
+
+    def append(
+        self, batch: memoryview | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int
+    ) -> Appended:
+        """Give a checked batch its offsets and write it; one sent again is only looked up."""
+        if self.log_dir.offline is not None:
+            raise LogDirOffline(str(self.log_dir.offline))
+        base_offset = self.end_offset
+        has_producer = header.producer_id >= 0
+        marker: EndTransactionMarker | None = None
+        if has_producer:
+            if header.attributes & CONTROL_FLAG:
+                marker = read_marker(batch, header)
+            duplicate = self.producers.check(header, marker)
+            if duplicate is not None:
+                return Appended(*duplicate, self.start_offset, True)
+        size = len(batch)
+        if size > self._segment_bytes:
+            raise ApiError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"a batch of {size} bytes does not fit into segment.bytes={self._segment_bytes}",
+            )
+        last_offset = base_offset + header.last_offset_delta
+        segment = self._segment_for(base_offset, last_offset, size, header.max_timestamp, now_ms)
+        patch_offset_and_epoch(batch, 0, base_offset, leader_epoch)
+        position = self._write(segment, batch)
+        segment.index(position, size, last_offset, header.max_timestamp, self._index_interval)
+        if leader_epoch > self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        self.end_offset = last_offset + 1
+        if has_producer:
+            completed = self.producers.update(header, base_offset, now_ms, marker)
+            if completed is not None:
+                self._note_completed(segment, completed)
+        return Appended(base_offset, last_offset, self.start_offset)
+
+    def append_replicated(self, batches: Buffer, now_ms: int) -> int:
+        """Append batches that carry their offsets and epochs already; returns the new end offset.
+
+        A torn last batch, as fetches may end with, is left out.
+        """
+        if self.log_dir.offline is not None:
+            raise LogDirOffline(str(self.log_dir.offline))
+        view = memoryview(batches)
+        run: list[tuple[int, BatchHeader]] = []
+        expected = self.end_offset
+        for pos, header in iter_headers(view):
+            if header.base_offset < expected:
+                raise CorruptLog(
+                    f"{self.tp}: replicated batch at {header.base_offset}, expected {expected}"
+                )
+            expected = header.last_offset + 1
+            run_bytes = pos - run[0][0] if run else 0
+            if self._must_roll(
+                header.last_offset, run_bytes + header.size_bytes, header.max_timestamp, now_ms
+            ):
+                self._append_run(view, run, now_ms)
+                run = []
+                self._segment_for(
+                    header.base_offset,
+                    header.last_offset,
+                    header.size_bytes,
+                    header.max_timestamp,
+                    now_ms,
+                )
+            run.append((pos, header))
+        self._append_run(view, run, now_ms)
+        return self.end_offset
+
+    def read(
+        self, offset: int, max_bytes: int, upper_offset: int, *, at_least_one: bool = False
+    ) -> LogRead:
+        """Whole batches from the one that holds the offset, none that reaches upper_offset.
+
+        When the bytes are not in the page cache, `cold.read()` of the answer fetches them in a
+        thread. With at_least_one, the first batch comes whole even if it exceeds max_bytes.
+        """
+        if offset < self.start_offset or offset > self.end_offset:
+            raise OffsetOutOfRange(
+                f"{self.tp}: offset {offset} is not within {self.start_offset}..{self.end_offset}"
+            )
+        if self.log_dir.offline is not None:
+            raise LogDirOffline(str(self.log_dir.offline))
+        try:
+            return log_read.read(self, offset, max_bytes, upper_offset, at_least_one)
+        except LogDirOffline as error:
+            self.log_dir.fail(error)
+            raise
+
+    def offset_for_time(self, timestamp_ms: int, upper_offset: int) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the first record not older, below upper_offset."""
+        return log_read.offset_for_time(self, timestamp_ms, upper_offset)
+
+    def max_timestamp_offset(self, upper_offset: int) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the first record with the largest timestamp."""
+        return log_read.max_timestamp_offset(self, upper_offset)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest epoch at or below the one asked for, and where it ends; (-1, -1) if none."""
+        return self.epochs.end_offset_for(epoch, self.end_offset)
+
+    def first_unstable_offset(self) -> int | None:
+        """The first offset that a read_committed consumer must not pass yet."""
+        return self.producers.first_unstable_offset(self.high_watermark)
+
+    def aborted_transactions(self, fetch_offset: int, upper_offset: int) -> list[AbortedTxn]:
+        """The aborted transactions within a range of offsets, by their first offset."""
+        return log_read.aborted_transactions(self, fetch_offset, upper_offset)
+
+    def segment_number(self, offset: int) -> int:
+        """Which segment would hold an offset."""
+        if offset >= self._active.base_offset:
+            return len(self.segments) - 1
+        return max(bisect_right(self.segments, offset, key=lambda each: each.base_offset) - 1, 0)
+
+    def segment_end(self, number: int) -> int:
+        """The offset at which a segment ends."""
+        following = number + 1
+        if following < len(self.segments):
+            return self.segments[following].base_offset
+        return self.end_offset
+
+    def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
+        """Seal the active segment and start another at the end of the log."""
+        base = self.end_offset if base_offset is None else base_offset
+        active = self._active
+        if base == active.base_offset:
+            return active
+        active.seal()
+        self._write_snapshot(base)
+        segment = Segment.create(self.directory, base, now_ms)
+        self._unsynced.append(active)
+        self._unchecked.append(active)
+        self.segments.append(segment)
+        self._active = segment
+        self._directory_changed = True
+        self.config = self._config  # draws the jitter of the new segment
+        log.info("segment rolled", partition=self.tp, base_offset=base)
+        return segment
+
+    def flush_begin(self, *, checkpoint: bool = False, final: bool = False) -> FlushTicket | None:
+        """What a thread has to sync to make everything appended so far durable, if anything."""
+        behind = self.recovery_point if checkpoint else self.synced_offset
+        if behind >= self.end_offset and not (checkpoint and (self.epochs.changed or final)):
+            return None
+        files: list[tuple[str, bytes]] = []
+        paths: list[str] = []
+        active = self._active
+        if checkpoint:
+            paths += active.flush_indexes(final=final)
+            paths += [path for segment in self._unchecked for path in segment.paths[1:]]
+            files = self._checkpoint_files()
+        if self._directory_changed or files or paths:
+            paths.append(self.directory)
+        sealed = [*(self._unchecked if checkpoint else self._unsynced)]
+        ticket = FlushTicket(
+            end_offset=self.end_offset,
+            generation=self._generation,
+            sealed=sealed,
+            active=(active, active.size_bytes),
+            is_checkpoint=checkpoint,
+            fds=[fs.dup(segment.fd) for segment in (*self._unsynced, active)],
+            files=files,
+            sync_paths=paths,
+        )
+        self._directory_changed = False
+        return ticket
+
+    def flush_done(self, ticket: FlushTicket) -> None:
+        """Take note that a flush has finished."""
+        if ticket.generation != self._generation:
+            # Truncated meanwhile: what was synced may not be what the log holds now.
+            return
+        self.synced_offset = max(self.synced_offset, ticket.end_offset)
+        self._unsynced = [each for each in self._unsynced if each not in ticket.sealed]
+        if ticket.is_checkpoint:
+            self.recovery_point = max(self.recovery_point, ticket.end_offset)
+            self._unchecked = [each for each in self._unchecked if each not in ticket.sealed]
+            self._checked = ticket.active
+            self._drop_snapshots_between_segments()
+
+    def flush_failed(self) -> None:
+        """Take note that a flush did not write what it should have."""
+        self.epochs.changed = self._directory_changed = True
+
+    def truncate_to(self, offset: int, now_ms: int) -> None:
+        """Remove every batch that reaches the offset or lies behind it."""
+        if offset >= self.end_offset:
+            return
+        if offset <= self.start_offset or offset < self.segments[0].base_offset:
+            self.reset_to(offset, now_ms)
+            return
+        number = self.segment_number(offset)
+        self._delete_now(self.segments[number + 1 :])
+        del self.segments[number + 1 :]
+        self._active = active = self.segments[number]
+        active.truncate_to(offset)
+        self.end_offset = max(active.restore_tail(), active.base_offset)
+        self._after_truncation()
+        self.epochs.truncate_from_end(self.end_offset)
+        self._load_producers(now_ms)
+        log.info("log truncated", partition=self.tp, offset=self.end_offset)
+
+    def reset_to(self, offset: int, now_ms: int) -> None:
+        """Drop everything and start empty at an offset."""
+        self._delete_now(self.segments)
+        self.segments = [Segment.create(self.directory, offset, now_ms)]
+        self._active = self.segments[0]
+        self.start_offset = self.end_offset = offset
+        self._after_truncation()
+        self.epochs.clear()
+        self.producers = ProducerState()
+        log.info("log emptied", partition=self.tp, offset=offset)
+
+    def advance_start_offset(self, offset: int) -> bool:
+        """Hide the records below an offset; their segments go with the next retention run."""
+        if offset <= self.start_offset:
+            return False
+        if offset > self.end_offset:
+            raise OffsetOutOfRange(f"{self.tp}: {offset} is behind the end {self.end_offset}")
+        self.start_offset = offset
+        self.epochs.truncate_from_start(offset)
+        return True
+
+    def delete_expired(self, now_ms: int, upper_offset: int) -> list[str]:
+        """Rename the files of segments past their retention; returns what to unlink later."""
+        facts = [
+            SegmentFacts(
+                segment.base_offset,
+                self.segment_end(number),
+                segment.size_bytes,
+                segment.largest_timestamp(),
+            )
+            for number, segment in enumerate(self.segments)
+        ]
+        count = expired_segments(facts, self._config, now_ms, self.start_offset, upper_offset)
+        if count == 0:
+            return []
+        if count == len(self.segments):
+            self.roll(now_ms)
+        gone = self.segments[:count]
+        del self.segments[:count]
+        self._forget_unsynced(gone)
+        first = self.segments[0].base_offset
+        self.start_offset = max(self.start_offset, first)
+        self.epochs.truncate_from_start(self.start_offset)
+        log.info("segments deleted", partition=self.tp, count=count, start_offset=first)
+        return self._retire(gone) + self._retire_snapshots(first)
+
+    def replace_segments(self, old: list[Segment], cleaned: list[int], now_ms: int) -> list[str]:
+        """Swap in segments written beside the log as `<base>.<suffix>.cleaned`, for compaction.
+
+        The renames go through .swap, so that recovery finishes what a crash interrupts. Returns
+        the files of the old segments, to be unlinked later.
+        """
+        for base in sorted(cleaned, reverse=True):
+            recovery.rename_segment(self.directory, base, ".cleaned", ".swap")
+        retired = self._retire(old)
+        for base in sorted(cleaned):
+            recovery.rename_segment(self.directory, base, ".swap", "")
+        kept = [segment for segment in self.segments if segment not in old]
+        sizes = fs.list_files(self.directory)
+        fresh = [
+            Segment(self.directory, base, sizes[f"{base:020d}.log"], now_ms) for base in cleaned
+        ]
+        self.segments = sorted(kept + fresh, key=lambda segment: segment.base_offset)
+        self._forget_unsynced(old)
+        self._directory_changed = True
+        return retired
+
+    def collect_garbage(self) -> None:
+        """Give back descriptors and indexes of sealed segments that are not being read."""
+        for segment in self.segments[:-1]:
+            segment.collect_garbage()
+
+    def close(self, *, clean: bool = True) -> None:
+        """Close the files; when clean, everything is first made durable."""
+        if clean and self.log_dir.offline is None:
+            ticket = self.flush_begin(checkpoint=True, final=True)
+            if ticket is not None:
+                ticket.run()
+                self.flush_done(ticket)
+        for segment in self.segments:
+            segment.close()
+        # Whoever still holds the log learns so, without harm to the directory it was in.
+        self.log_dir = LogDir(self.log_dir.path)
+        self.log_dir.offline = LogDirOffline(f"the log of {self.tp} is closed")
+
+    def _segment_for(
+        self, base_offset: int, last_offset: int, size: int, max_timestamp: int, now_ms: int
+    ) -> Segment:
+        if self._must_roll(last_offset, size, max_timestamp, now_ms):
+            return self.roll(now_ms, base_offset)
+        return self._active
+
+    def _must_roll(self, last_offset: int, size: int, max_timestamp: int, now_ms: int) -> bool:
+        segment = self._active
+        return (
+            segment.size_bytes + size > self._segment_bytes
+            or (segment.size_bytes > 0 and self._waited_too_long(segment, max_timestamp, now_ms))
+            or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+            or segment.entry_count >= self._max_entries
+        )
+
+    def _waited_too_long(self, segment: Segment, max_timestamp: int, now_ms: int) -> bool:
+        return segment.waited_ms(now_ms, max_timestamp) > self._roll_after_ms
+
+    def _write(self, segment: Segment, data: Buffer) -> int:
+        try:
+            return segment.write(data)
+        except LogDirOffline as error:
+            self.log_dir.fail(error)
+            raise
+
+    def _append_run(
+        self, view: memoryview, run: list[tuple[int, BatchHeader]], now_ms: int
+    ) -> None:
+        """Write consecutive batches that fit into the active segment with one call."""
+        if not run:
+            return
+        segment = self._active
+        start = run[0][0]
+        data = view[start : run[-1][0] + run[-1][1].size_bytes]
+        position = self._write(segment, data) - start
+        for pos, header in run:
+            last_offset = header.last_offset
+            size = header.size_bytes
+            segment.index(
+                position + pos, size, last_offset, header.max_timestamp, self._index_interval
+            )
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+            self.end_offset = last_offset + 1
+            if header.producer_id >= 0:
+                marker = read_marker(view[pos : pos + size], header)
+                completed = self.producers.update(header, header.base_offset, now_ms, marker)
+                if completed is not None:
+                    self._note_completed(segment, completed)
+
+    def _note_completed(self, segment: Segment, completed: CompletedTxn) -> None:
+        if completed.is_abort:
+            stable = self.producers.last_stable_offset(completed)
+            segment.txn_index.append(AbortedTxn(*completed[:3], stable))
+
+    def _write_snapshot(self, offset: int) -> None:
+        if offset not in self._snapshots:
+            content = self.producers.encode_snapshot()
+            fs.write_atomic(snapshot_path(self.directory, offset), content, sync=False)
+            self._snapshots.append(offset)
+
+    def _checkpoint_files(self) -> list[tuple[str, bytes]]:
+        files = []
+        if self.epochs.changed:
+            files.append((f"{self.directory}/{EPOCHS_FILE}", self.epochs.encode()))
+            self.epochs.changed = False
+        if self.end_offset not in self._snapshots:
+            path = snapshot_path(self.directory, self.end_offset)
+            files.append((path, self.producers.encode_snapshot()))
+            self._snapshots.append(self.end_offset)
+        return files
+
+    def _drop_snapshots_between_segments(self) -> None:
+        bases = {segment.base_offset for segment in self.segments}
+        newest = max(self._snapshots, default=0)
+        self._drop_snapshots(lambda offset: offset not in bases and offset != newest)
+
+    def _drop_snapshots(self, unwanted: "recovery.OffsetTest") -> None:
+        gone = [offset for offset in self._snapshots if unwanted(offset)]
+        self._snapshots = [offset for offset in self._snapshots if not unwanted(offset)]
+        fs.unlink(snapshot_path(self.directory, offset) for offset in gone)
+
+    def _retire(self, segments: list[Segment]) -> list[str]:
+        paths = []
+        for segment in segments:
+            paths += segment.rename(DELETED_SUFFIX)
+            segment.close()
+        return paths
+
+    def _retire_snapshots(self, first_offset: int) -> list[str]:
+        paths = []
+        for offset in [each for each in self._snapshots if each < first_offset]:
+            path = snapshot_path(self.directory, offset)
+            if fs.rename(path, path + DELETED_SUFFIX, missing_ok=True):
+                paths.append(path + DELETED_SUFFIX)
+            self._snapshots.remove(offset)
+        return paths
+
+    def _forget_unsynced(self, gone: list[Segment]) -> None:
+        self._unsynced = [segment for segment in self._unsynced if segment not in gone]
+        self._unchecked = [segment for segment in self._unchecked if segment not in gone]
+
+    def _delete_now(self, segments: list[Segment]) -> None:
+        for segment in segments:
+            segment.close()
+            fs.unlink(segment.paths)
+
+    def _after_truncation(self) -> None:
+        self._generation += 1
+        self._directory_changed = True
+        end = self.end_offset
+        self.synced_offset = min(self.synced_offset, end)
+        self.recovery_point = min(self.recovery_point, end)
+        self.high_watermark = min(self.high_watermark, end)
+        kept = self.segments[:-1]
+        self._unsynced = [segment for segment in self._unsynced if segment in kept]
+        self._unchecked = [segment for segment in self._unchecked if segment in kept]
+        self._checked = (self._active, 0)
+        self._drop_snapshots(lambda offset: offset > end)
+
+    def _load_producers(self, now_ms: int) -> None:
+        self.producers = recovery.load_producers(
+            self.directory, self.segments, self._snapshots, self.end_offset, now_ms
+        )

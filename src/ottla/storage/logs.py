@@ -1,0 +1,295 @@
+"""All partitions of all log.dirs: opened at start, placed, renamed when deleted, described.
+
+A directory that fails goes offline with its partitions until a restart; the others go on.
+"""
+
+import asyncio
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from ottla.base.errors import CorruptLog, LogDirOffline, StorageError
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.config.log import LogConfig
+from ottla.config.storage import StorageConfig
+from ottla.protocol.records.batch import Buffer
+from ottla.storage import checkpoint, fs
+from ottla.storage.duties import Duties
+from ottla.storage.flush import Flusher
+from ottla.storage.log import Log
+from ottla.storage.log_dir import LogDir
+from ottla.storage.log_read import ColdRead
+from ottla.storage.partition_metadata import read_topic_id, write_topic_id
+
+log = logger(__name__)
+
+_PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+_DELETED = re.compile(r".*-(delete|future)")
+_MAX_NAME = 255
+_THREADS = 8
+
+ConfigFor = Callable[[str], LogConfig]
+Clock = Callable[[], int]
+
+
+class DirDescription(NamedTuple):
+    """What DescribeLogDirs tells about one directory."""
+
+    path: str
+    offline: bool
+    total_bytes: int
+    usable_bytes: int
+    sizes: dict[TopicPartition, int]
+
+
+class Logs:
+    """Every log this broker hosts."""
+
+    def __init__(self, config: StorageConfig, config_for: ConfigFor, clock: Clock) -> None:
+        self.config = config
+        self.dirs = [LogDir(os.path.abspath(path)) for path in config.log_dirs]
+        self.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
+        self.flusher = Flusher(self.executor)
+        self.on_offline: Callable[[LogDir, list[TopicPartition]], None] | None = None
+        self._config_for = config_for
+        self._clock = clock
+        self._logs: dict[TopicPartition, Log] = {}
+        self._rubbish: list[str] = []
+        self._duties = Duties(self, clock)
+        # The broker epoch of the last clean stop of every directory, else -1 (KIP-966).
+        self.previous_broker_epoch = -1
+
+    def __iter__(self) -> Iterator[Log]:
+        return iter(list(self._logs.values()))
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def get(self, tp: TopicPartition) -> Log | None:
+        """The log of a partition, or None when it is not here or its directory is offline."""
+        return self._logs.get(tp)
+
+    def lock(self) -> None:
+        """Keep other brokers out of the directories."""
+        for log_dir in self.dirs:
+            log_dir.on_offline = self._went_offline
+            try:
+                log_dir.acquire()
+            except LogDirOffline as error:
+                log_dir.fail(error)
+        self._check_usable()
+
+    def identify(self, cluster_id: str, node_id: int, engine: str) -> None:
+        """Check that the locked directories are this broker's."""
+        for log_dir in self.dirs:
+            try:
+                if log_dir.offline is None:
+                    log_dir.identify(cluster_id, node_id, engine)
+            except LogDirOffline as error:
+                log_dir.fail(error)
+        self._check_usable()
+
+    def open(self, known: Mapping[TopicPartition, uuid.UUID] | None = None) -> None:
+        """Open every log in the locked directories.
+
+        `known` says which partitions should be here; a directory of any other, or of an earlier
+        topic of the same name, is set aside as stray. None opens whatever there is.
+        """
+        epochs = []
+        for log_dir in self.dirs:
+            try:
+                if log_dir.offline is None:
+                    epochs.append(self._open_dir(log_dir, known))
+            except LogDirOffline as error:
+                log_dir.fail(error)
+            except CorruptLog as error:
+                log_dir.fail(LogDirOffline(str(error)))
+        self._check_usable()
+        self.previous_broker_epoch = min(epochs, default=-1)
+
+    def start(self) -> None:
+        """Begin the background duties on the running loop."""
+        self._duties.start()
+        for path in self._rubbish:
+            self._duties.remove_tree_later(path, 0)
+        self._rubbish.clear()
+
+    async def close(self, *, clean: bool = True, broker_epoch: int = -1) -> None:
+        """Stop; when clean, make all logs durable and leave the marker that says so."""
+        await self._duties.stop()
+        await self.flusher.drain()
+        if clean:
+            await asyncio.gather(*(self._close_clean(each) for each in self))
+            await self._duties.write_checkpoints()
+        for each in self:
+            each.close(clean=False)
+        self._logs.clear()
+        for log_dir in self.dirs:
+            if clean and log_dir.offline is None:
+                checkpoint.mark_clean_shutdown(log_dir.path, broker_epoch)
+            log_dir.release()
+        self.executor.shutdown()
+
+    def create(self, tp: TopicPartition, topic_id: uuid.UUID) -> Log:
+        """Make the log of a new partition in the directory that has the fewest."""
+        existing = self._logs.get(tp)
+        if existing is not None:
+            return existing
+        log_dir = self._emptiest_dir()
+        directory = f"{log_dir.path}/{tp}"
+        try:
+            created = self._open_log(log_dir, directory, tp, topic_id, clean=True)
+            write_topic_id(directory, topic_id)
+        except LogDirOffline as error:
+            log_dir.fail(error)
+            raise
+        return created
+
+    def delete(self, tp: TopicPartition) -> None:
+        """Take a partition away: its directory is renamed now and removed later."""
+        gone = self._logs.pop(tp, None)
+        if gone is None:
+            return
+        path = self._set_aside(gone.log_dir.path, str(tp), "delete")
+        delay_ms = gone.config.file_delete_delay_ms
+        gone.close(clean=False)
+        self._duties.remove_tree_later(path, delay_ms)
+        log.info("partition deleted", partition=tp, directory=path)
+
+    def configure(self, topic: str, config: LogConfig) -> None:
+        """Give the logs of a topic new settings."""
+        for each in self:
+            if each.tp.topic == topic:
+                each.config = config
+
+    async def finish_read(self, source: Log, cold: ColdRead) -> Buffer:
+        """Do a cold read in a thread."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.executor, cold.read)
+        except LogDirOffline as error:
+            source.log_dir.fail(error)
+            raise
+
+    def describe(self) -> list[DirDescription]:
+        """The directories and what lies in them."""
+        return [self._describe(log_dir) for log_dir in self.dirs]
+
+    async def write_start_offsets(self) -> None:
+        """Make moved start offsets durable now rather than with the next checkpoint."""
+        await self._duties.write_start_offsets()
+
+    async def _close_clean(self, each: Log) -> None:
+        try:
+            await self.flusher.flush(each, checkpoint=True, final=True)
+        except StorageError as error:
+            # Without the marker the next start scans, which is what a failed flush calls for.
+            each.log_dir.fail(LogDirOffline(str(error)))
+
+    def _check_usable(self) -> None:
+        if all(log_dir.offline for log_dir in self.dirs):
+            raise StorageError(f"no usable log directory: {self.dirs[0].offline}")
+
+    def _open_dir(self, log_dir: LogDir, known: Mapping[TopicPartition, uuid.UUID] | None) -> int:
+        epoch = checkpoint.take_clean_shutdown(log_dir.path)
+        points = checkpoint.read(log_dir.path, checkpoint.RECOVERY_POINTS)
+        starts = checkpoint.read(log_dir.path, checkpoint.START_OFFSETS)
+        marks = checkpoint.read(log_dir.path, checkpoint.HIGH_WATERMARKS)
+        for name in fs.list_directories(log_dir.path):
+            directory = f"{log_dir.path}/{name}"
+            match = _PARTITION.fullmatch(name)
+            if _DELETED.fullmatch(name):
+                self._rubbish.append(directory)
+            if match is None:
+                continue
+            tp = TopicPartition(match["topic"], int(match["partition"]))
+            topic_id = read_topic_id(directory)
+            if self._is_stray(tp, topic_id, known):
+                log.warning("stray partition set aside", directory=directory)
+                self._set_aside(log_dir.path, name, "stray")
+                continue
+            opened = self._open_log(
+                log_dir,
+                directory,
+                tp,
+                topic_id or (known or {}).get(tp, uuid.UUID(int=0)),
+                clean=epoch is not None,
+                recovery_point=points.get(tp, 0),
+                start_offset=starts.get(tp, 0),
+            )
+            opened.high_watermark = min(
+                max(marks.get(tp, 0), opened.start_offset), opened.end_offset
+            )
+        return -1 if epoch is None else epoch
+
+    def _is_stray(
+        self,
+        tp: TopicPartition,
+        topic_id: uuid.UUID | None,
+        known: Mapping[TopicPartition, uuid.UUID] | None,
+    ) -> bool:
+        if tp in self._logs:
+            return True
+        if known is None:
+            return False
+        return tp not in known or (topic_id is not None and topic_id != known[tp])
+
+    def _open_log(
+        self,
+        log_dir: LogDir,
+        directory: str,
+        tp: TopicPartition,
+        topic_id: uuid.UUID,
+        *,
+        clean: bool,
+        recovery_point: int = 0,
+        start_offset: int = 0,
+    ) -> Log:
+        opened = self._logs[tp] = Log.open(
+            directory,
+            tp,
+            self._config_for(tp.topic),
+            topic_id=topic_id,
+            clean_shutdown=clean,
+            recovery_point=recovery_point,
+            log_start_offset=start_offset,
+            now_ms=self._clock(),
+            log_dir=log_dir,
+        )
+        return opened
+
+    def _emptiest_dir(self) -> LogDir:
+        online = [log_dir for log_dir in self.dirs if log_dir.offline is None]
+        if not online:
+            raise LogDirOffline("every log directory is offline; check the disks and restart")
+        if len(online) == 1:
+            return online[0]
+        counts = dict.fromkeys(online, 0)
+        for each in self._logs.values():
+            counts[each.log_dir] += 1
+        return min(online, key=lambda log_dir: counts[log_dir])
+
+    def _set_aside(self, parent: str, name: str, why: str) -> str:
+        suffix = f".{uuid.uuid4().hex}-{why}"
+        topic, _, partition = name.rpartition("-")
+        kept = topic[: _MAX_NAME - len(suffix) - len(partition) - 1]
+        path = f"{parent}/{kept}-{partition}{suffix}"
+        fs.rename(f"{parent}/{name}", path)
+        return path
+
+    def _went_offline(self, log_dir: LogDir) -> None:
+        lost = [tp for tp, each in self._logs.items() if each.log_dir is log_dir]
+        for tp in lost:
+            self._logs.pop(tp).close(clean=False)
+        if self.on_offline is not None:
+            self.on_offline(log_dir, lost)
+
+    def _describe(self, log_dir: LogDir) -> DirDescription:
+        if log_dir.offline is not None:
+            return DirDescription(log_dir.path, True, -1, -1, {})
+        total, usable = fs.disk_space(log_dir.path)
+        sizes = {each.tp: each.size_bytes for each in self if each.log_dir is log_dir}
+        return DirDescription(log_dir.path, False, total, usable, sizes)

@@ -1,0 +1,99 @@
+"""One shared broker for the session, and the switch that points compatibility tests at Kafka.
+
+OTTLA_TEST_AGAINST=kafka runs the tests of tests/compat against Apache Kafka instead, which shows
+that they are true of Kafka; a HOST:PORT there uses a broker that already runs. Client libraries
+are imported only by the fixtures that need them: unit tests do not wait for them.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.broker import OttlaBroker
+from tests.support.java import run_java
+from tests.support.requirements import requires
+
+if TYPE_CHECKING:
+    from tests.support.wire import Wire
+
+AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
+SETTINGS = {"num.partitions": "4"}
+
+
+@pytest.fixture(scope="session")
+def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the session's broker: ottla, or what OTTLA_TEST_AGAINST asks for."""
+    directory = tmp_path_factory.mktemp("session-broker") / "data"
+    if ":" in AGAINST:
+        yield AGAINST
+    elif AGAINST == "kafka":
+        requires("java", "maven")
+        from tools.apache_kafka import ApacheKafka
+
+        with ApacheKafka(directory, heap_mb=512, properties=SETTINGS) as kafka:
+            yield kafka.bootstrap
+    else:
+        with OttlaBroker(directory, SETTINGS) as broker:
+            yield broker.bootstrap
+            no_traceback(broker)
+
+
+def no_traceback(broker: OttlaBroker) -> None:
+    """Whatever clients did, the broker has not stumbled over itself."""
+    assert "Traceback (most recent call last)" not in broker.log, broker.log[-4000:]
+
+
+@pytest.fixture
+def topic(bootstrap: str) -> str:
+    """A fresh topic of one partition."""
+    from tests.support.clients import create_topic
+
+    return create_topic(bootstrap)
+
+
+@pytest.fixture
+def wire(bootstrap: str) -> "Iterator[Wire]":
+    """A raw connection to the session's broker."""
+    from tests.support.wire import Wire
+
+    with closing(Wire(bootstrap)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def ottla_only() -> None:
+    """Skip a test that says something of ottla alone when another broker is under test."""
+    if AGAINST != "ottla":
+        pytest.skip(f"says something of ottla alone; the broker under test is {AGAINST}")
+
+
+@pytest.fixture
+def own_broker(ottla_only: None, tmp_path: Path) -> Iterator[Callable[..., OttlaBroker]]:
+    """Starts ottla brokers of the test's own, and ends them with the test."""
+    brokers: list[OttlaBroker] = []
+
+    def start(settings: dict[str, str] | None = None, data_dir: Path | None = None) -> OttlaBroker:
+        name = f"broker-{len(brokers)}"
+        broker = OttlaBroker(data_dir or tmp_path / name, settings, tmp_path / f"{name}.log")
+        brokers.append(broker)
+        return broker.start()
+
+    yield start
+    for broker in brokers:
+        broker.kill()
+        no_traceback(broker)
+
+
+@pytest.fixture
+def java_tool(bootstrap: str) -> Callable[..., str]:
+    """Runs one of Kafka's own tools against the session's broker and returns its output."""
+    requires("java", "maven")
+
+    def run(class_name: str, *args: str, input: str | None = None) -> str:
+        return run_java(class_name, *args, "--bootstrap-server", bootstrap, input=input)
+
+    return run

@@ -1,0 +1,78 @@
+"""Disks that can lose their power or run full: loop images and small memory file systems."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.requirements import SYSTEM_PATH
+
+MIB = 1024 * 1024
+
+
+def _run(*command: str) -> str:
+    environment = {**os.environ, "PATH": SYSTEM_PATH}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout.strip()
+
+
+class PowerCutDisk:
+    """An ext4 file system in a loop image; what was not synced is lost when the power is cut.
+
+    Unsynced pages live in the page cache of the inner file system, so a copy of the image holds
+    just what a disk would hold at that moment; its journal is replayed at the next mount.
+    """
+
+    def __init__(self, directory: Path, size_mib: int = 512) -> None:
+        self.image = directory / "disk.img"
+        self.mount_point = directory / "mounted"
+        self._device = ""
+        self.mount_point.mkdir()
+        with self.image.open("wb") as image:
+            image.truncate(size_mib * MIB)
+        _run("mkfs.ext4", "-q", str(self.image))
+        self._mount()
+
+    def _mount(self) -> None:
+        self._device = _run("losetup", "--find", "--show", str(self.image))
+        # The journal commits on fsync alone: the timer would save data that nobody synced.
+        _run("mount", "-o", "commit=600", self._device, str(self.mount_point))
+
+    def unmount(self) -> None:
+        """Unmount and free the loop device."""
+        if self._device:
+            _run("umount", str(self.mount_point))
+            _run("losetup", "--detach", self._device)
+            self._device = ""
+
+    def cut_power(self) -> None:
+        """Go back to what the disk held at this moment; nothing may have files open on it."""
+        survivor = self.image.with_suffix(".cut")
+        _run("cp", "--sparse=always", str(self.image), str(survivor))
+        self.unmount()
+        survivor.replace(self.image)
+        self._mount()
+
+
+@contextmanager
+def small_disk(mount_point: Path, size_mib: int) -> Iterator[Path]:
+    """A file system in memory that has room for no more than the size."""
+    mount_point.mkdir()
+    _run("mount", "-t", "tmpfs", "-o", f"size={size_mib}m", "tmpfs", str(mount_point))
+    try:
+        yield mount_point
+    finally:
+        _run("umount", str(mount_point))
+
+
+def fill(directory: Path, leave_bytes: int) -> Path:
+    """Fill the disk of the directory with one file, leaving some room; delete it to free it."""
+    ballast = directory / "ballast"
+    size = shutil.disk_usage(directory).free - leave_bytes
+    with ballast.open("wb") as file:
+        while size > 0:
+            size -= file.write(b"\0" * min(MIB, size))
+    return ballast

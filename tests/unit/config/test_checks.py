@@ -1,0 +1,97 @@
+"""A broker that would be less safe than its settings say, or contradict itself, does not start."""
+
+import pytest
+
+from ottla.base.errors import ConfigError
+from ottla.config.load import load
+
+MAP = "listener.security.protocol.map"
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "ssl.keystore.location=/etc/keystore.jks",
+        "sasl.enabled.mechanisms=PLAIN",
+        "listener.name.internal.ssl.keystore.location=/etc/keystore.jks",
+        "listener.name.internal.scram-sha-256.sasl.jaas.config=x",
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users=User:admin",
+        "security.inter.broker.protocol=SASL_SSL",
+        "connections.max.reauth.ms=1000",
+        "create.topic.policy.class.name=com.example.Policy",
+        "config.providers=file",
+        "remote.log.storage.system.enable=true",
+        "zookeeper.connect=localhost:2181",
+        "listeners=SSL://:9092",
+        "listeners=SASL_PLAINTEXT://:9092",
+        "process.roles=controller",
+    ],
+)
+def test_what_would_be_missing_refuses_the_start_by_name(assignment):
+    with pytest.raises(ConfigError) as refused:
+        load(assignments=[assignment])
+    assert assignment.split("=")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["OTTLA_SSL_KEYSTORE_LOCATION", "OTTLA_AUTHORIZER_CLASS_NAME"])
+def test_the_environment_is_no_way_around(name):
+    with pytest.raises(ConfigError, match=f"set by {name}"):
+        load(environment={name: "x"})
+
+
+def test_secrets_are_not_repeated():
+    with pytest.raises(ConfigError) as refused:
+        load(assignments=["ssl.key.password=hunter2"])
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "authorizer.class.name=",
+        "security.inter.broker.protocol=PLAINTEXT",
+        "connections.max.reauth.ms=0",
+        "remote.log.storage.system.enable=false",
+        "zookeeper.connection.timeout.ms=18000",
+        "listener.name.internal.max.connections=5",
+    ],
+)
+def test_what_promises_nothing_is_let_pass(assignment):
+    assert load(assignments=[assignment]).ignored + load(assignments=[assignment]).unknown
+
+
+@pytest.mark.parametrize(
+    ("assignments", "why"),
+    [
+        (["node.id=1", "broker.id=2"], "must equal node.id"),
+        (["listeners=A://:1,A://:2", f"{MAP}=A:PLAINTEXT"], "name of its own"),
+        (["listeners=A://:1,B://:1", f"{MAP}=A:PLAINTEXT,B:PLAINTEXT"], "port of its own"),
+        (["listeners=INTERNAL://:9092"], "add INTERNAL:PLAINTEXT to listener.security"),
+        (["listeners=INTERNAL://:9092", f"{MAP}=INTERNAL:SASL_SSL"], "SASL_SSL is not available"),
+        (["listeners=C://:1", "controller.listener.names=C"], "not for controllers"),
+        (["advertised.listeners=PLAINTEXT://0.0.0.0:9092"], "clients can reach"),
+        (["advertised.listeners=PLAINTEXT://[::]:9092"], "clients can reach"),
+        (["advertised.listeners=OTHER://h:9092"], "listener of the same name"),
+        (["max.connections.per.ip=0"], "only with max.connections.per.ip.overrides"),
+        (
+            ["log.cleaner.min.compaction.lag.ms=10", "log.cleaner.max.compaction.lag.ms=5"],
+            "must not exceed",
+        ),
+    ],
+)
+def test_contradictions_are_refused(assignments, why):
+    with pytest.raises(ConfigError, match=why):
+        load(assignments=assignments)
+
+
+def test_several_listeners_and_free_ports_are_fine():
+    settings = load(
+        assignments=[
+            "listeners=A://:0,B://localhost:0",
+            f"{MAP}=A:PLAINTEXT,B:PLAINTEXT",
+            "node.id=4",
+            "broker.id=4",
+        ]
+    )
+    assert [listener.name for listener in settings.server.listeners] == ["A", "B"]

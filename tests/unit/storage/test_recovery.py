@@ -1,0 +1,274 @@
+"""Opening a directory after a clean stop and after a crash."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ottla.config.log import LogConfig
+from ottla.protocol.records.batch import BatchHeader, parse_header
+from ottla.storage import fs
+from ottla.storage.log import Log
+from ottla.storage.producer_state import Duplicate
+from tests.unit.storage.samples import (
+    NOW_MS,
+    TP,
+    append,
+    fill,
+    make_batch,
+    make_marker,
+    open_log,
+    read_all,
+    stored_headers,
+)
+
+SMALL = LogConfig(segment_bytes=8192, index_interval_bytes=1024)
+
+
+def crash(log: Log) -> None:
+    """Lose what is only in memory."""
+    log.close(clean=False)
+
+
+def checkpoint(log: Log) -> None:
+    ticket = log.flush_begin(checkpoint=True)
+    assert ticket is not None
+    ticket.run()
+    log.flush_done(ticket)
+
+
+def index_bytes(log: Log) -> list[tuple[bytes, bytes]]:
+    return [
+        (bytes(each.offset_index.entries), bytes(each.time_index.entries)) for each in log.segments
+    ]
+
+
+def write_some(log: Log, batches: int = 40) -> list[BatchHeader]:
+    sequences: dict[int, int] = {}
+    for n in range(batches):
+        pid = n % 3
+        append(
+            log,
+            make_batch(
+                10,
+                value=b"x" * 100,
+                timestamp=NOW_MS + n,
+                producer_id=pid,
+                sequence=sequences.get(pid, 0),
+            ),
+            leader_epoch=n // 15,
+        )
+        sequences[pid] = sequences.get(pid, 0) + 10
+    return stored_headers(log)
+
+
+def test_a_clean_stop_needs_no_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(tmp_path, SMALL)
+    headers = write_some(log)
+    epochs, producers = log.epochs.entries(), list(log.producers.entries())
+    log.close()
+    monkeypatch.setattr("ottla.storage.recovery.crc_of", None)
+    again = open_log(tmp_path, SMALL)
+    assert again.end_offset == again.synced_offset == again.recovery_point == 400
+    assert again.epochs.entries() == epochs
+    assert list(again.producers.entries()) == producers
+    assert read_all(again) == headers
+
+
+def test_retries_across_a_clean_stop_are_recognised(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    for n in range(5):
+        append(log, make_batch(2, producer_id=7, sequence=2 * n))
+    log.close()
+    log = open_log(tmp_path)
+    for n in range(5):
+        batch = parse_header(make_batch(2, producer_id=7, sequence=2 * n))
+        assert log.producers.check(batch) == Duplicate(2 * n, 2 * n + 1)
+
+
+def test_appends_go_on_after_a_clean_stop(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    reference = open_log(tmp_path / "reference", SMALL)
+    for half in range(2):
+        for n in range(20):
+            batch = make_batch(10, value=b"x" * 100, timestamp=NOW_MS + 1000 * half + n)
+            append(log, bytearray(batch))
+            append(reference, batch)
+        log.close()
+        log = open_log(tmp_path, SMALL)
+    assert [header.base_offset for header in read_all(log)] == list(range(0, 400, 10))
+    assert [each.base_offset for each in log.segments] == [
+        each.base_offset for each in reference.segments
+    ]
+
+
+def test_a_crash_loses_nothing_that_was_written(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    headers = write_some(log)
+    epochs, producers = log.epochs.entries(), list(log.producers.entries())
+    indexes = index_bytes(log)
+    crash(log)
+    again = open_log(tmp_path, SMALL, clean=False)
+    assert read_all(again) == headers
+    assert again.epochs.entries() == epochs
+    assert list(again.producers.entries()) == producers
+    assert [offsets for offsets, _ in index_bytes(again)] == [offsets for offsets, _ in indexes]
+
+
+def test_only_what_lies_behind_the_recovery_point_is_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    write_some(log, 300)
+    checkpoint(log)
+    append(log, make_batch(10))
+    crash(log)
+    checked: list[int] = []
+    real = fs.pread
+    monkeypatch.setattr("ottla.storage.recovery._SCAN_BYTES", 4096)
+
+    def spy(fd: int, length: int, position: int) -> bytes:
+        checked.append(position)
+        return real(fd, length, position)
+
+    monkeypatch.setattr(fs, "pread", spy)
+    again = open_log(tmp_path, clean=False, recovery_point=log.recovery_point)
+    assert again.end_offset == 3010
+    assert min(checked) > 0.95 * again.size_bytes
+
+
+@pytest.mark.parametrize("lost", [1, 30, 61, 100, 1000])
+def test_a_torn_tail_is_cut_off(tmp_path: Path, lost: int) -> None:
+    log = open_log(tmp_path, SMALL)
+    headers = write_some(log)
+    path = log.segments[-1].path
+    crash(log)
+    os.truncate(path, os.path.getsize(path) - lost)
+    again = open_log(tmp_path, SMALL, clean=False)
+    found = read_all(again)
+    assert found == headers[: len(found)]
+    assert again.end_offset == found[-1].last_offset + 1
+    assert append(again, make_batch()).base_offset == again.end_offset - 1
+
+
+def test_the_log_ends_at_the_first_bad_batch(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    headers = write_some(log)
+    second = log.segments[1]
+    crash(log)
+    with open(second.path, "r+b") as file:
+        file.seek(200)
+        file.write(b"\xff")
+    again = open_log(tmp_path, SMALL, clean=False)
+    assert again.end_offset == second.base_offset
+    assert read_all(again) == [each for each in headers if each.base_offset < second.base_offset]
+    assert len(again.segments) == 2
+    replay = open_log_from_scratch(again, tmp_path / "copy")
+    assert list(again.producers.entries()) == list(replay.producers.entries())
+
+
+def open_log_from_scratch(log: Log, copy: Path) -> Log:
+    """The same batches in a directory without snapshots, epochs and indexes."""
+    directory = copy / str(TP)
+    directory.mkdir(parents=True)
+    for segment in log.segments:
+        shutil.copy(segment.path, directory)
+    return open_log(copy, SMALL, clean=False)
+
+
+def test_lost_indexes_are_rebuilt(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    write_some(log)
+    log.close()
+    before = {path.name: path.read_bytes() for path in Path(log.directory).glob("*index")}
+    for path in Path(log.directory).glob("*index"):
+        path.unlink()
+    again = open_log(tmp_path, SMALL)
+    again.close()
+    after = {path.name: path.read_bytes() for path in Path(log.directory).glob("*index")}
+    active = f"{again.segments[-1].base_offset:020d}"
+    assert {name: data for name, data in after.items() if active not in name} == {
+        name: data for name, data in before.items() if active not in name
+    }
+    assert len(read_all(open_log(tmp_path, SMALL))) == 40
+
+
+def test_a_damaged_snapshot_is_replaced_by_a_longer_replay(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    write_some(log)
+    producers = list(log.producers.entries())
+    log.close()
+    for path in Path(log.directory).glob("*.snapshot"):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert list(open_log(tmp_path, SMALL).producers.entries()) == producers
+
+
+def test_the_transaction_index_is_rebuilt(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    for n in range(20):
+        append(log, make_batch(5, value=b"x" * 100, producer_id=n, transactional=True))
+        append(log, make_marker(n, commit=n % 2 == 0))
+        if n == 9:
+            checkpoint(log)
+    append(log, make_batch(producer_id=50, transactional=True))
+    aborted = log.aborted_transactions(0, log.end_offset)
+    assert len(aborted) == 10
+    crash(log)
+    for point in (0, log.recovery_point):
+        again = open_log(tmp_path, SMALL, clean=False, recovery_point=point)
+        assert again.aborted_transactions(0, again.end_offset) == aborted
+        assert again.first_unstable_offset() == again.end_offset - 1
+        crash(again)
+
+
+def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 3)
+    log.close()
+    again = open_log(tmp_path, start_offset=1000)
+    assert (again.start_offset, again.end_offset) == (1000, 1000)
+    assert append(again, make_batch()).base_offset == 1000
+
+
+def test_leftovers_of_deletions_and_cleanings_are_removed(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 3)
+    log.close()
+    rubbish = ["00000000000000000000.log.deleted", "00000000000000000000.index.cleaned", "x.tmp"]
+    for name in [*rubbish, "00000000000000000077.timeindex"]:
+        Path(log.directory, name).touch()
+    assert read_all(open_log(tmp_path))
+    left = os.listdir(log.directory)
+    assert not set(left) & {*rubbish, "00000000000000000077.timeindex"}
+
+
+def prepare_swap(tmp_path: Path) -> tuple[Log, list[int]]:
+    """A compaction of the first two segments that crashed before the last rename."""
+    log = open_log(tmp_path, SMALL)
+    fill(log, 30)
+    bounds = [segment.base_offset for segment in log.segments]
+    log.close()
+    first, second = (Path(segment.path) for segment in log.segments[:2])
+    batch = second.read_bytes()[: second.stat().st_size // ((bounds[2] - bounds[1]) // 10)]
+    Path(f"{first}.swap").write_bytes(
+        first.read_bytes()[: len(batch)] + second.read_bytes()[-len(batch) :]
+    )
+    return log, bounds
+
+
+def test_an_interrupted_swap_is_completed(tmp_path: Path) -> None:
+    log, bounds = prepare_swap(tmp_path)
+    Path(log.directory, f"{0:020d}.index.swap").touch()
+    Path(log.directory, f"{0:020d}.timeindex.swap").touch()
+    again = open_log(tmp_path, SMALL, clean=False)
+    bases = [header.base_offset for header in read_all(again)]
+    assert bases == [0, bounds[2] - 10, *range(bounds[2], 300, 10)]
+    assert [segment.base_offset for segment in again.segments] == [0, *bounds[2:]]
+
+
+def test_a_swap_that_never_took_place_is_undone(tmp_path: Path) -> None:
+    log, _ = prepare_swap(tmp_path)
+    Path(log.directory, f"{0:020d}.timeindex.cleaned").touch()
+    again = open_log(tmp_path, SMALL, clean=False)
+    assert len(read_all(again)) == 30

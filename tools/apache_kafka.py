@@ -1,0 +1,229 @@
+"""Brings Apache Kafka from Maven Central and runs its broker and its tools beside ottla."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import signal
+import socket
+import subprocess
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from tools.probe import NotServing, wait_until_serving
+
+VERSION = "4.3.0"
+REPOSITORY = Path(__file__).resolve().parent.parent
+POM = REPOSITORY / "tools" / "kafka" / "pom.xml"
+LOG4J = REPOSITORY / "tools" / "kafka" / "log4j2.properties"
+CACHE = REPOSITORY / ".cache" / f"kafka-{VERSION}"
+
+# What Kafka's own start scripts pass (bin/kafka-run-class.sh).
+JVM_OPTIONS = (
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-XX:MaxInlineLevel=15",
+    "-Djava.awt.headless=true",
+)
+TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class KafkaUnavailable(Exception):
+    """Apache Kafka cannot run on this machine; the message says what to install."""
+
+
+def jars() -> Path:
+    """The directory of Kafka's jars, fetched through Maven the first time."""
+    _require_programs()
+    stamp = CACHE / ".complete"
+    wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
+    with _exclusive(CACHE.with_suffix(".lock")):
+        if not stamp.exists() or stamp.read_text() != wanted:
+            _fetch(CACHE)
+            stamp.write_text(wanted)
+    return CACHE
+
+
+def _require_programs() -> None:
+    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
+    if missing:
+        raise KafkaUnavailable(
+            f"install Java 17 and Maven: {' and '.join(missing)} not found "
+            "(Debian: apt-get install openjdk-17-jre-headless maven)"
+        )
+
+
+@contextmanager
+def _exclusive(lock: Path) -> Iterator[None]:
+    """Holds a lock file, so that of two processes only one fetches."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    command = ["mvn", "-B", "-q", "-f", str(POM), "dependency:copy-dependencies"]
+    options = ["-DincludeScope=runtime", f"-DoutputDirectory={directory}"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise KafkaUnavailable(
+            "Maven could not bring Apache Kafka from Maven Central; check the network and "
+            f"Maven's settings:\n{done.stdout}{done.stderr}"
+        )
+
+
+def java_command(jvm_options: Sequence[str], class_name: str, args: Sequence[str]) -> list[str]:
+    """The command line that runs one class out of Kafka's jars."""
+    logging = f"-Dlog4j2.configurationFile={LOG4J}"
+    return ["java", *jvm_options, logging, "-cp", f"{jars()}/*", class_name, *args]
+
+
+def run_tool(
+    class_name: str, args: Sequence[str], input: str | None = None, timeout: float = 60.0
+) -> subprocess.CompletedProcess[str]:
+    """Runs one of Kafka's command-line tools to its end and returns what it printed."""
+    return subprocess.run(
+        java_command(TOOL_JVM_OPTIONS, class_name, args),
+        input=input,
+        stdin=subprocess.DEVNULL if input is None else None,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def free_ports(count: int) -> list[int]:
+    """Distinct ports that nothing listens on at this moment."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+class ApacheKafka:
+    """One Apache Kafka broker in KRaft combined mode, alive as long as its context."""
+
+    def __init__(
+        self,
+        data_dir: Path | str,
+        port: int = 0,
+        heap_mb: int = 1024,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.data_dir = Path(data_dir)
+        self.heap_mb = heap_mb
+        broker_port, self._controller_port = free_ports(2)
+        self.port = port or broker_port
+        self._extra_properties = dict(properties or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The address to give to clients."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running broker."""
+        if self._process is None:
+            raise RuntimeError("Apache Kafka is not running")
+        return self._process.pid
+
+    def __enter__(self) -> ApacheKafka:
+        self.format()
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def format(self) -> None:
+        """Writes the settings and, unless done before, formats the storage."""
+        log_dir = self.data_dir / "logs"
+        log_dir.mkdir(parents=True, exist_ok=True)
+        lines = [f"{name}={value}\n" for name, value in self._properties(log_dir).items()]
+        self._settings_file.write_text("".join(lines))
+        if (log_dir / "meta.properties").exists():
+            return
+        cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        args = ["format", "--cluster-id", cluster_id, "--config", str(self._settings_file)]
+        done = run_tool("kafka.tools.StorageTool", args)
+        if done.returncode != 0:
+            raise KafkaUnavailable(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
+
+    def start(self, timeout_seconds: float = 90.0) -> None:
+        """Starts the broker and returns when it answers."""
+        heap = (f"-Xmx{self.heap_mb}m", f"-Xms{self.heap_mb}m")
+        command = java_command((*heap, *JVM_OPTIONS), "kafka.Kafka", [str(self._settings_file)])
+        with self._output_file.open("ab") as output:
+            self._process = process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+        try:
+            wait_until_serving(
+                "127.0.0.1", self.port, timeout_seconds, alive=lambda: process.poll() is None
+            )
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, NotServing):
+                raise NotServing(f"{error}:\n{self._last_output()}") from error
+            raise
+
+    def stop(self, timeout_seconds: float = 30.0) -> None:
+        """Asks the broker to end, and ends it if it does not."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.data_dir / "server.properties"
+
+    @property
+    def _output_file(self) -> Path:
+        return self.data_dir / "server.log"
+
+    def _last_output(self) -> str:
+        return "\n".join(self._output_file.read_text(errors="replace").splitlines()[-20:])
+
+    def _properties(self, log_dir: Path) -> dict[str, str]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://{self.bootstrap},"
+            f"CONTROLLER://127.0.0.1:{self._controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "log.dirs": str(log_dir),
+            # one broker cannot hold the three replicas that are the default
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            **self._extra_properties,
+        }
