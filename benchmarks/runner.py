@@ -29,6 +29,13 @@ class Plan:
     data_dir: Path
 
 
+@dataclass(slots=True)
+class Outcome:
+    """Whether a step came to its end."""
+
+    succeeded: bool = True
+
+
 class Runner:
     """Carries out a plan and collects the results."""
 
@@ -65,58 +72,65 @@ class Runner:
                 shutil.rmtree(broker.data_dir, ignore_errors=True)
 
     def _run_shared(self, scenario: Scenario, brokers: Sequence[Contestant]) -> None:
-        """Warms each broker with a run that does not count, then lets them take turns."""
-        prepared: list[Contestant] = []
-        try:
-            for broker in brokers:
-                prepared.append(broker)
-                scenario.prepare(broker, self.plan.scale)
-                if not self.plan.scale.quick:
-                    _say(f"{scenario.name}: warming {broker.name}")
-                    scenario.measure(broker, self.plan.scale)
-            for run in range(self._runs(scenario)):
-                for broker in brokers if run % 2 == 0 else reversed(brokers):
-                    self._measure(scenario, broker, run)
-        except Exception as error:
-            self._failed(scenario, error)
-        finally:
-            for broker in prepared:
-                with suppress(Exception):  # what made it fail has been reported
-                    scenario.clean_up(broker)
+        """Warms each broker, then lets them take turns; one that fails leaves this scenario."""
+        active = [broker for broker in brokers if self._warmed(scenario, broker)]
+        for run in range(self._runs(scenario)):
+            in_turn = active if run % 2 == 0 else active[::-1]
+            active = [broker for broker in in_turn if self._measured(scenario, broker, run)]
+            active.sort(key=brokers.index)
+        for broker in brokers:
+            with suppress(Exception):  # what made it fail has been reported
+                scenario.clean_up(broker)
+
+    def _warmed(self, scenario: Scenario, broker: Contestant) -> bool:
+        """Prepares the broker and does a run that does not count."""
+        with self._reporting(scenario, broker) as outcome:
+            scenario.prepare(broker, self.plan.scale)
+            if not self.plan.scale.quick:
+                _say(f"{scenario.name}: warming {broker.name}")
+                scenario.measure(broker, self.plan.scale)
+        return outcome.succeeded
 
     def _run_fresh(self, scenario: Scenario) -> None:
         """Gives each run a broker without a past."""
-        try:
-            for run in range(self._runs(scenario)):
-                for name in self.plan.names:
-                    broker = CONTESTANTS[name](self.plan.data_dir / f"{name}-fresh")
-                    try:
-                        broker.start()
-                        self._measure(scenario, broker, run)
-                    finally:
-                        broker.stop()
-                        shutil.rmtree(broker.data_dir, ignore_errors=True)
-        except Exception as error:
-            self._failed(scenario, error)
+        for run in range(self._runs(scenario)):
+            for name in self.plan.names:
+                broker = CONTESTANTS[name](self.plan.data_dir / f"{name}-fresh")
+                try:
+                    broker.start()
+                    self._measured(scenario, broker, run)
+                finally:
+                    broker.stop()
+                    shutil.rmtree(broker.data_dir, ignore_errors=True)
 
     def _runs(self, scenario: Scenario) -> int:
         return min(self.plan.runs, scenario.max_runs)
 
-    def _measure(self, scenario: Scenario, broker: Contestant, run: int) -> None:
+    def _measured(self, scenario: Scenario, broker: Contestant, run: int) -> bool:
+        """Does a run that counts."""
         os.sync()  # nobody pays for writing back what the other left behind
-        measured = scenario.measure(broker, self.plan.scale)
-        self.results.add(broker.name, measured)
-        figures = _figures(measured, scenario.rows)
-        _say(f"{scenario.name}: run {run + 1}/{self._runs(scenario)} {broker.name} {figures}")
+        with self._reporting(scenario, broker) as outcome:
+            measured = scenario.measure(broker, self.plan.scale)
+            self.results.add(broker.name, measured)
+            figures = _figures(measured, scenario.rows)
+            _say(f"{scenario.name}: run {run + 1}/{self._runs(scenario)} {broker.name} {figures}")
+        return outcome.succeeded
 
     def _memory_after(self, brokers: Sequence[Contestant]) -> None:
         for broker in brokers:
             self.results.add(broker.name, Measured({AFTER_THE_RUN.name: broker.memory_mb()}))
 
-    def _failed(self, scenario: Scenario, error: Exception) -> None:
-        """One scenario that fails must not cost the results of the others."""
-        self.failures.append(f"{scenario.name}: {type(error).__name__}: {error}")
-        _say(self.failures[-1])
+    @contextmanager
+    def _reporting(self, scenario: Scenario, broker: Contestant) -> Iterator[Outcome]:
+        """Notes a failure: it must not cost the results of the other broker and scenarios."""
+        outcome = Outcome()
+        try:
+            yield outcome
+        except Exception as error:
+            outcome.succeeded = False
+            kind = type(error).__name__
+            self.failures.append(f"{scenario.name}: {broker.name} failed: {kind}: {error}")
+            _say(self.failures[-1])
 
 
 def _figures(measured: Measured, rows: Sequence[Row]) -> str:

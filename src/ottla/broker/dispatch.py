@@ -33,28 +33,25 @@ class Dispatcher:
     def dispatch(self, connection: Connection, frame: memoryview) -> Reply:
         """The reply to one request, or a pending one."""
         began = perf_counter()
-        header = parse_request_header(frame, 0, len(frame))
-        api = self._apis.get(header.api_key)
+        key, version, correlation_id, client_id, pos = parse_request_header(frame, 0, len(frame))
+        api = self._apis.get(key)
         if api is None:
-            raise CloseConnection(f"API key {header.api_key} is not served")
+            raise CloseConnection(f"API key {key} is not served")
         connection.last_active = began
         api.requests.value += 1
-        version = header.version
         if not api.min_version <= version <= api.max_version:
-            return self._refuse_version(api, version, header.correlation_id)
-        context = RequestContext(
-            self._broker, connection, version, header.correlation_id, header.client_id
-        )
+            return self._refuse_version(api, version, correlation_id)
+        context = RequestContext(self._broker, connection, version, correlation_id, client_id)
         try:
             reply: Reply
             if api.raw:
-                reply = api.handle(context, frame, header.body_pos)
+                reply = api.handle(context, frame, pos)
             else:
-                request = decode_request(api.key, version, frame, header.body_pos, len(frame))
+                request = decode_request(api.key, version, frame, pos, len(frame))
                 answer = api.handle(context, request)
                 if isinstance(answer, Coroutine):
                     return self._start(api, context, answer)
-                reply = encode_response(answer, version, header.correlation_id)
+                reply = encode_response(answer, version, correlation_id)
         except (ProtocolError, CloseConnection):
             raise
         except Exception as failure:

@@ -104,7 +104,8 @@ class _Memory:
     def _index(self, path: str, node: Node | None) -> None:
         parent, name = parent_of(path), path[path.rindex("/") + 1 :]
         if node is None:
-            self.children[parent].discard(name)
+            # The parent may have gone first: a transaction lists its nodes as it met them.
+            self.children.get(parent, set()).discard(name)
             self.children.pop(path, None)
         elif path != "/":
             self.children.setdefault(parent, set()).add(name)

@@ -7,7 +7,7 @@ v8 record errors, v10 current leader (KIP-951).
 from __future__ import annotations
 
 from struct import Struct, error
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ottla.base.errors import ProtocolError
 from ottla.protocol.varint import read_compact_length, skip_tagged_fields, write_unsigned_varint
@@ -18,25 +18,22 @@ FIRST_WITH_TOPIC_ID = 13
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _ACKS_AND_TIMEOUT = Struct(">hi")
+_ACKS_TIMEOUT_COUNT = Struct(">hii")
+_NO_TRANSACTION = Struct(">hhii")  # transactional id null, acks, timeout, number of topics
 _PARTITION = Struct(">ii")
 _FRAME = Struct(">ii")
 _RESULT_V3 = Struct(">ihqq")
 _RESULT_V5 = Struct(">ihqqq")
 _LEADER = Struct(">ii")
+_PLAIN_SUCCESS = {
+    # What follows the offsets where there is nothing to complain of: record errors, message, tagged fields.
+    version: b"\x01\x00\x00" if version >= 9 else b"\0\0\0\0\xff\xff" if version == 8 else b""
+    for version in range(3, 14)
+}
 
 
-class ProducePartition(NamedTuple):
-    """The records one request brings for one partition."""
-
-    partition: int
-    records: memoryview
-
-
-class ProduceTopic(NamedTuple):
-    """A topic of a Produce request, by name, or from v13 on by the 16 bytes of its id."""
-
-    topic: str | bytes
-    partitions: list[ProducePartition]
+Topics: TypeAlias = list[tuple[str | bytes, list[tuple[int, memoryview]]]]
+"""By topic (its name, or from v13 on the 16 bytes of its id): partition numbers and their records."""
 
 
 class ProduceRequest(NamedTuple):
@@ -45,7 +42,7 @@ class ProduceRequest(NamedTuple):
     transactional_id: str | None
     acks: int
     timeout_ms: int
-    topics: list[ProduceTopic]
+    topics: Topics
 
 
 class PartitionResult(NamedTuple):
@@ -72,35 +69,37 @@ def parse_produce(buf: memoryview, pos: int, version: int) -> ProduceRequest:
 
 
 def _parse_plain(buf: memoryview, pos: int) -> ProduceRequest:
-    transactional_id, pos = _nullable_string(buf, pos)
-    acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(buf, pos)
-    (topic_count,) = _INT32.unpack_from(buf, pos + 6)
-    pos += 10
-    topics = []
+    transactional_id, acks, timeout_ms, topic_count = _NO_TRANSACTION.unpack_from(buf, pos)
+    if transactional_id == -1:
+        transactional_id, pos = None, pos + _NO_TRANSACTION.size
+    else:
+        transactional_id, pos = _string(buf, pos)
+        acks, timeout_ms, topic_count = _ACKS_TIMEOUT_COUNT.unpack_from(buf, pos)
+        pos += _ACKS_TIMEOUT_COUNT.size
+    topics: Topics = []
     for _ in range(topic_count):
-        name, pos = _nullable_string(buf, pos)
-        if name is None:
-            raise ProtocolError("a topic of a Produce request has no name")
+        name, pos = _string(buf, pos)
         (count,) = _INT32.unpack_from(buf, pos)
         pos += 4
-        partitions = []
+        parts = []
         for _ in range(count):
             index, size = _PARTITION.unpack_from(buf, pos)
-            pos += 8
-            records, pos = _take(buf, pos, size)
-            partitions.append(ProducePartition(index, records))
-        topics.append(ProduceTopic(name, partitions))
+            records, pos = _take(buf, pos + 8, size)
+            parts.append((index, records))
+        topics.append((name, parts))
     return ProduceRequest(transactional_id, acks, timeout_ms, topics)
 
 
 def _parse_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest:
     by_id = version >= FIRST_WITH_TOPIC_ID
+    transactional_id: str | None = None
     size, pos = read_compact_length(buf, pos)
-    transactional_id = None if size < 0 else str(buf[pos : pos + size], "utf-8")
-    pos += max(size, 0)
+    if size >= 0:
+        transactional_id = str(buf[pos : pos + size], "utf-8", "replace")
+        pos += size
     acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(buf, pos)
     topic_count, pos = read_compact_length(buf, pos + 6)
-    topics = []
+    topics: Topics = []
     for _ in range(topic_count):
         topic: str | bytes
         if by_id:
@@ -108,25 +107,27 @@ def _parse_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest:
             pos += 16
         else:
             size, pos = read_compact_length(buf, pos)
-            topic = str(buf[pos : pos + size], "utf-8")
+            topic = str(buf[pos : pos + size], "utf-8", "replace")
             pos += size
-        partitions, pos = _parse_flexible_partitions(buf, pos)
+        parts, pos = _parse_flexible_partitions(buf, pos)
         pos = skip_tagged_fields(buf, pos)
-        topics.append(ProduceTopic(topic, partitions))
+        topics.append((topic, parts))
     skip_tagged_fields(buf, pos)
     return ProduceRequest(transactional_id, acks, timeout_ms, topics)
 
 
-def _parse_flexible_partitions(buf: memoryview, pos: int) -> tuple[list[ProducePartition], int]:
+def _parse_flexible_partitions(
+    buf: memoryview, pos: int
+) -> tuple[list[tuple[int, memoryview]], int]:
     count, pos = read_compact_length(buf, pos)
-    partitions = []
+    parts = []
     for _ in range(count):
         (index,) = _INT32.unpack_from(buf, pos)
         size, pos = read_compact_length(buf, pos + 4)
         records, pos = _take(buf, pos, size)
         pos = skip_tagged_fields(buf, pos)
-        partitions.append(ProducePartition(index, records))
-    return partitions, pos
+        parts.append((index, records))
+    return parts, pos
 
 
 def _take(buf: memoryview, pos: int, size: int) -> tuple[memoryview, int]:
@@ -138,14 +139,12 @@ def _take(buf: memoryview, pos: int, size: int) -> tuple[memoryview, int]:
     return buf[pos:stop], stop
 
 
-def _nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+def _string(buf: memoryview, pos: int) -> tuple[str, int]:
     (size,) = _INT16.unpack_from(buf, pos)
     pos += 2
-    if size < 0:
-        return None, pos
-    if size > len(buf) - pos:
+    if not 0 <= size <= len(buf) - pos:
         raise ProtocolError(f"a string of {size} bytes does not fit the frame")
-    return str(buf[pos : pos + size], "utf-8"), pos + size
+    return str(buf[pos : pos + size], "utf-8", "replace"), pos + size
 
 
 def encode_produce_response(
@@ -159,10 +158,15 @@ def encode_produce_response(
         write_unsigned_varint(out, len(topics) + 1)
     else:
         out += _INT32.pack(len(topics))
+    plain_success = _PLAIN_SUCCESS[version]
     for topic, results in topics:
         _write_topic(out, topic, len(results), flexible)
         for result in results:
-            _write_result(out, version, result)
+            if result.error or version < 5:
+                _write_result(out, version, result)
+            else:
+                out += _RESULT_V5.pack(*result[:5])
+                out += plain_success
         if flexible:
             out.append(0)
     out += b"\0\0\0\0\0" if flexible else b"\0\0\0\0"  # no throttle; no tagged fields
@@ -210,9 +214,6 @@ def _write_plain_details(out: bytearray, result: PartitionResult) -> None:
 
 
 def _write_flexible_details(out: bytearray, version: int, result: PartitionResult) -> None:
-    if not result.record_errors and result.error_message is None and result.current_leader is None:
-        out += b"\x01\x00\x00"
-        return
     write_unsigned_varint(out, len(result.record_errors) + 1)
     for batch_index, message in result.record_errors:
         out += _INT32.pack(batch_index)

@@ -84,13 +84,14 @@ class Partition:
         return self.high_watermark if unstable is None else min(self.high_watermark, unstable)
 
     def append(self, batch: ValidatedBatch, now_ms: int) -> Appended:
-        """Append a validated batch as leader; the high watermark follows at once where nobody must be waited for."""
-        appended = self.log.append(batch.batch, batch.header, self.leader_epoch, now_ms)
+        """Append as leader; the high watermark follows at once where nobody must be waited for."""
+        log, header = self.log, batch.header
+        appended = log.append(batch.batch, header, self.leader_epoch, now_ms)
         if appended.duplicate:
             return appended
-        self.bytes_in.add(now_ms, batch.header.size_bytes)
-        self.messages_in.add(now_ms, batch.header.count)
-        if self.log.wants_sync:
+        self.bytes_in.add(now_ms, header.length)
+        self.messages_in.add(now_ms, header.count)
+        if log.wants_sync:
             self._request_flush(self)
         self.advance_high_watermark()
         return appended
@@ -147,18 +148,21 @@ class Partition:
         self._committed.append((end_offset, then))
 
     def advance_high_watermark(self) -> None:
-        """Move the high watermark to what the in-sync replicas hold, and wake whoever waited for it."""
+        """Move the high watermark to what the in-sync replicas hold, and wake whoever waited."""
+        log = self.log
         held = self._held_end()
-        if held <= self.log.high_watermark:
+        if held <= log.high_watermark:
             return
-        self.log.high_watermark = held
+        log.high_watermark = held
         committed = self._committed
         while committed and committed[0][0] <= held:
-            committed.popleft()[1](ErrorCode.NONE)
-        self.wake()
+            committed.popleft()[1](0)
+        if self._fetch_waiters:
+            self.wake()
 
     def _held_end(self) -> int:
-        return self.log.synced_offset if self.syncs_every_batch else self.log.end_offset
+        log = self.log
+        return log.synced_offset if log.config.flush_messages == 1 else log.end_offset
 
     def add_waiter(self, waiter: FetchWaiter) -> None:
         """Have `waiter` woken whenever there may be more to read."""

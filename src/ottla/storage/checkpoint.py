@@ -57,7 +57,7 @@ def write(directory: str, name: str, offsets: Mapping[TopicPartition, int]) -> N
 
 def mark_clean_shutdown(directory: str, broker_epoch: int) -> None:
     """Say that every log of the directory was closed and synced (KIP-966 adds the epoch)."""
-    content = {"version": "0", "broker_epoch": str(broker_epoch)}
+    content = {"version": 0, "brokerEpoch": broker_epoch}
     fs.write_atomic(f"{directory}/{CLEAN_SHUTDOWN}", json.dumps(content).encode())
 
 
@@ -70,6 +70,6 @@ def take_clean_shutdown(directory: str) -> int | None:
     fs.unlink([path])
     fs.sync_path(directory)
     try:
-        return int(json.loads(data)["broker_epoch"])
+        return int(json.loads(data)["brokerEpoch"])
     except (ValueError, KeyError, TypeError):
         return -1

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ottla.base.errors import DiskFull, LogDirOffline, StorageError
+from ottla.base.errors import LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.units import MINUTE_MS, MiB
@@ -68,7 +68,10 @@ class Duties:
         async for each in self._in_slices():
             if self._flush_is_due(each, now_ms):
                 each.last_flush_ms = now_ms
-                await self._logs.flusher.flush(each, checkpoint=True)
+                try:
+                    await self._logs.flusher.flush(each, checkpoint=True)
+                except StorageError as error:
+                    log.warning("flush failed", partition=each.tp, error=str(error))
 
     async def apply_retention(self) -> None:
         """Delete expired segments and give idle descriptors back."""
@@ -78,6 +81,9 @@ class Duties:
                 paths = each.delete_expired(now_ms, each.high_watermark)
             except LogDirOffline as error:
                 each.log_dir.fail(error)
+                continue
+            except StorageError as error:
+                log.warning("retention failed", partition=each.tp, error=str(error))
                 continue
             if paths:
                 self._later(each.config.file_delete_delay_ms, fs.unlink, paths)
@@ -122,8 +128,6 @@ class Duties:
         while True:
             try:
                 await duty()
-            except DiskFull as error:
-                log.warning("disk full", duty=duty.__name__, error=str(error))
             except StorageError as error:
                 log.error("storage duty failed", duty=duty.__name__, error=str(error))
             await asyncio.sleep(interval_ms / 1000)

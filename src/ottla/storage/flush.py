@@ -70,10 +70,10 @@ class Flusher:
 
     async def flush(self, log: "Log", *, checkpoint: bool = False, final: bool = False) -> None:
         """Flush a log once; a failed sync takes its directory offline."""
-        ticket = log.flush_begin(checkpoint=checkpoint, final=final)
-        if ticket is None:
-            return
         try:
+            ticket = log.flush_begin(checkpoint=checkpoint, final=final)
+            if ticket is None:
+                return
             await asyncio.get_running_loop().run_in_executor(self._executor, ticket.run)
         except LogDirOffline as error:
             log.log_dir.fail(error)

@@ -1,6 +1,6 @@
 """The only module that opens files: thin calls that turn OSError into storage errors.
 
-ENOSPC, EDQUOT and short writes become DiskFull (the caller cuts back and may try again); running
+ENOSPC, its kin and short writes become DiskFull (the caller cuts back and may try again); running
 out of descriptors is a plain StorageError; everything else becomes LogDirOffline, since after EIO
 or a failed fsync nothing read back from that directory can be trusted until a restart scans it.
 """
@@ -16,7 +16,7 @@ from ottla.base.errors import DiskFull, LogDirOffline, StorageError
 Buffer = bytes | bytearray | memoryview
 ReadAt = Callable[[int, int, int], bytes | bytearray]
 
-_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _TOO_MANY_FILES = frozenset((errno.EMFILE, errno.ENFILE))
 
 

@@ -11,7 +11,7 @@ import uuid
 from bisect import bisect_right
 from typing import NamedTuple
 
-from ottla.base.errors import ApiError, CorruptLog, LogDirOffline, OffsetOutOfRange
+from ottla.base.errors import ApiError, CorruptLog, DiskFull, LogDirOffline, OffsetOutOfRange
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.config.log import LogConfig
@@ -29,6 +29,7 @@ from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.flush import FlushTicket
 from ottla.storage.log_dir import LogDir
 from ottla.storage.log_read import LogRead
+from ottla.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from ottla.storage.producer_state import CompletedTxn, ProducerState
 from ottla.storage.recovery import EPOCHS_FILE, read_marker, snapshot_path
 from ottla.storage.retention import SegmentFacts, expired_segments
@@ -57,6 +58,7 @@ class Log:
         "_checked",
         "_config",
         "_directory_changed",
+        "_fresh",
         "_generation",
         "_index_interval",
         "_max_entries",
@@ -108,7 +110,7 @@ class Log:
         self._unchecked: list[Segment] = loaded.unsynced
         known = loaded.recovery_point == loaded.end_offset
         self._checked = (self._active, self._active.size_bytes if known else 0)
-        self._directory_changed = True
+        self._directory_changed = self._fresh = True
         self._generation = 0
         self.config = config
 
@@ -132,6 +134,7 @@ class Log:
             directory,
             config.index_interval_bytes,
             clean=clean_shutdown,
+            dense="compact" not in config.cleanup_policy,
             recovery_point=recovery_point,
             start_offset=log_start_offset,
             now_ms=now_ms,
@@ -324,6 +327,8 @@ class Log:
             paths += active.flush_indexes(final=final)
             paths += [path for segment in self._unchecked for path in segment.paths[1:]]
             files = self._checkpoint_files()
+        if self._fresh:
+            paths += [f"{self.directory}/{PARTITION_METADATA}", self.log_dir.path]
         if self._directory_changed or files or paths:
             paths.append(self.directory)
         sealed = [*(self._unchecked if checkpoint else self._unsynced)]
@@ -337,7 +342,7 @@ class Log:
             files=files,
             sync_paths=paths,
         )
-        self._directory_changed = False
+        self._directory_changed = self._fresh = False
         return ticket
 
     def flush_done(self, ticket: FlushTicket) -> None:
@@ -355,7 +360,7 @@ class Log:
 
     def flush_failed(self) -> None:
         """Take note that a flush did not write what it should have."""
-        self.epochs.changed = self._directory_changed = True
+        self.epochs.changed = self._directory_changed = self._fresh = True
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Remove every batch that reaches the offset or lies behind it."""
@@ -382,6 +387,7 @@ class Log:
         self._active = self.segments[0]
         self.start_offset = self.end_offset = offset
         self._after_truncation()
+        self._drop_snapshots(lambda _: True)
         self.epochs.clear()
         self.producers = ProducerState()
         log.info("log emptied", partition=self.tp, offset=offset)
@@ -411,7 +417,11 @@ class Log:
         if count == 0:
             return []
         if count == len(self.segments):
-            self.roll(now_ms)
+            try:
+                self.roll(now_ms)
+            except DiskFull:
+                # Space is what deletion is about to make; the last segment goes next time.
+                count -= 1
         gone = self.segments[:count]
         del self.segments[:count]
         self._forget_unsynced(gone)

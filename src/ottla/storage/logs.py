@@ -29,6 +29,8 @@ log = logger(__name__)
 
 _PARTITION = re.compile(r"(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 _DELETED = re.compile(r".*-(delete|future)")
+# Kafka's own metadata log, in a directory taken over from it, is not ours to touch.
+_METADATA_TOPIC = "__cluster_metadata"
 _MAX_NAME = 255
 _THREADS = 8
 
@@ -203,7 +205,7 @@ class Logs:
             match = _PARTITION.fullmatch(name)
             if _DELETED.fullmatch(name):
                 self._rubbish.append(directory)
-            if match is None:
+            if match is None or match["topic"] == _METADATA_TOPIC:
                 continue
             tp = TopicPartition(match["topic"], int(match["partition"]))
             topic_id = read_topic_id(directory)

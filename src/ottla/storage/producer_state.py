@@ -26,6 +26,7 @@ _OLDER = _HEAD.size
 _OLDER_END = _OLDER + _OLDER_BATCHES * _BATCH.size
 _NO_OLDER = _BATCH.pack(-1, -1, 0) * _OLDER_BATCHES
 _ROW_SIZE = _OLDER_END
+_AGE = struct.Struct(">q18xq4xq64x")  # a row's producer id, timestamp, first offset of its txn
 
 _SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEAD = struct.Struct(">hIi")
@@ -169,10 +170,11 @@ class ProducerState:
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers silent for too long, never one inside a transaction; how many."""
+        oldest_kept = now_ms - expiration_ms
         gone = [
-            entry.producer_id
-            for entry in self.entries()
-            if entry.txn_first_offset < 0 and now_ms - entry.timestamp >= expiration_ms
+            producer_id
+            for producer_id, timestamp, txn_first_offset in _AGE.iter_unpack(self._rows)
+            if txn_first_offset < 0 and timestamp <= oldest_kept
         ]
         for producer_id in gone:
             self._remove(producer_id)

@@ -2,8 +2,7 @@
 
 After a clean stop nothing is scanned: the end of the log follows from the last index entry, the
 producers from the newest snapshot. After a crash every batch behind the recovery point is checked
-(length, magic, CRC, ascending offsets); the log is cut at the first bad one, later segments are
-deleted, and indexes, leader epochs and producers are rebuilt along the way. Below the recovery
+(length, magic, CRC, offsets); the log is cut at the first bad one, later segments are deleted, and indexes, leader epochs and producers are rebuilt along the way. Below the recovery
 point files were synced before it was recorded, so the scan starts at an index entry there.
 """
 
@@ -28,7 +27,13 @@ from ottla.protocol.records.control import EndTransactionMarker, read_end_transa
 from ottla.storage import fs
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.producer_state import ProducerState
-from ottla.storage.segment import INDEX_SUFFIXES, LOG_SUFFIX, Segment, file_prefix
+from ottla.storage.segment import (
+    INDEX_SUFFIXES,
+    LOG_SUFFIX,
+    MAX_RELATIVE_OFFSET,
+    Segment,
+    file_prefix,
+)
 from ottla.storage.txn_index import AbortedTxn
 
 log = logger(__name__)
@@ -69,18 +74,23 @@ def load(
     index_interval: int,
     *,
     clean: bool,
+    dense: bool,
     recovery_point: int,
     start_offset: int,
     now_ms: int,
 ) -> Loaded:
-    """Open every segment of a directory and bring its state to the end of the log."""
+    """Open every segment of a directory and bring its state to the end of the log.
+
+    `dense` says that compaction leaves no gaps in this log: then every offset must follow the one
+    before. The CRC does not cover it, and a lost tail of a sealed segment shows in nothing else.
+    """
     files = settle_leftovers(directory)
     segments = _open_segments(directory, files, now_ms)
     epochs = load_epochs(directory)
     snapshots = sorted(int(name[:20]) for name in files if name.endswith(SNAPSHOT_SUFFIX))
     if not segments:
         segments = [Segment.create(directory, start_offset, now_ms)]
-    loader = _Loader(directory, segments, epochs, snapshots, index_interval, now_ms)
+    loader = _Loader(directory, segments, epochs, snapshots, index_interval, dense, now_ms)
     loader.rebuild_missing_indexes(files)
     unsynced: list[Segment] = []
     end_offset = loader.open_clean() if clean else None
@@ -117,6 +127,7 @@ class _Loader:
         epochs: LeaderEpochs,
         snapshots: list[int],
         index_interval: int,
+        dense: bool,
         now_ms: int,
     ) -> None:
         self.directory = directory
@@ -124,6 +135,7 @@ class _Loader:
         self.epochs = epochs
         self.snapshots = snapshots
         self.index_interval = index_interval
+        self.dense = dense
         self.now_ms = now_ms
         self.producers = ProducerState()
         self.end_offset = segments[0].base_offset
@@ -160,17 +172,18 @@ class _Loader:
         self.end_offset = offset
         self.epochs.truncate_from_end(offset)
         usable = [each for each in self.snapshots if each <= max(recovery_point, offset)]
-        self._apply_from = max(offset, max(usable, default=0))
-        self.producers = load_producers(
-            self.directory, self.segments[: first + 1], usable, offset, self.now_ms
-        )
+        self.producers, known = newest_snapshot(self.directory, usable)
+        if known < offset:
+            replay(self.segments[: first + 1], self.producers, known, offset, self.now_ms)
+        self._apply_from = max(offset, known)
         self.segments[first].txn_index.truncate_to(self._apply_from)
         for number in range(first, len(self.segments)):
             if not self._scan(self.segments[number], position if number == first else 0):
                 self._cut_behind(number)
                 break
             if number + 1 < len(self.segments):
-                if self.segments[number + 1].base_offset < self.end_offset:
+                following = self.segments[number + 1].base_offset
+                if following < self.end_offset or (self.dense and following > self.end_offset):
                     self._cut_behind(number)
                     break
                 self.segments[number].seal()
@@ -185,6 +198,8 @@ class _Loader:
             self.end_offset = max(self.end_offset, segment.base_offset)
         size = segment.size_bytes
         for start, header, batch in good_batches(segment, position, self.end_offset):
+            if self.dense and header.base_offset != self.end_offset:
+                break
             last_offset = header.last_offset
             segment.index(
                 start, header.size_bytes, last_offset, header.max_timestamp, self.index_interval
@@ -235,6 +250,7 @@ def good_batches(
             or position + end > size
             or header.base_offset < expected_offset
             or header.last_offset_delta < 0
+            or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
         ):
             return
         if at + end > len(chunk):
@@ -291,22 +307,30 @@ def load_producers(
     directory: str, segments: list[Segment], snapshots: list[int], end_offset: int, now_ms: int
 ) -> ProducerState:
     """The producers as of an offset: the newest snapshot that reads well, then a replay."""
-    state, offset = ProducerState(), segments[0].base_offset
-    for each in sorted(snapshots, reverse=True):
+    state, offset = newest_snapshot(directory, snapshots)
+    replay(segments, state, offset, end_offset, now_ms)
+    return state
+
+
+def newest_snapshot(directory: str, snapshots: list[int]) -> tuple[ProducerState, int]:
+    """The producers in the newest snapshot that reads well, and its offset; else none as of 0."""
+    for offset in sorted(snapshots, reverse=True):
+        content = fs.read_file(snapshot_path(directory, offset)) or b""
         try:
-            state = ProducerState.decode_snapshot(
-                fs.read_file(snapshot_path(directory, each)) or b""
-            )
+            return ProducerState.decode_snapshot(content), offset
         except CorruptLog as error:
             log.warning("producer snapshot skipped", directory=directory, error=str(error))
-            continue
-        offset = each
-        break
+    return ProducerState(), 0
+
+
+def replay(
+    segments: list[Segment], state: ProducerState, offset: int, end_offset: int, now_ms: int
+) -> None:
+    """Let the batches from an offset up to another change the producers."""
     for number, segment in enumerate(segments):
         following = segments[number + 1].base_offset if number + 1 < len(segments) else end_offset
         if following > offset and segment.base_offset < end_offset:
             _replay(segment, state, max(offset, segment.base_offset), end_offset, now_ms)
-    return state
 
 
 def apply_batch(

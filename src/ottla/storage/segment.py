@@ -134,9 +134,11 @@ class Segment:
 
     def largest_timestamp(self) -> int:
         """The largest timestamp of the segment, or when it was last written if it has none."""
-        if self.max_timestamp < 0 and not self.time_index.loaded:
+        if self.max_timestamp < 0:
+            was_loaded = self.time_index.loaded
             self.max_timestamp, self.max_timestamp_offset = self.time_index.last()
-            self.time_index.unload()
+            if not was_loaded:
+                self.time_index.unload()
         return self.max_timestamp if self.max_timestamp >= 0 else fs.modified_ms(self.path)
 
     def waited_ms(self, now_ms: int, max_timestamp: int) -> int:

@@ -43,6 +43,9 @@ from ottla.protocol.records.record import (
 LOG_APPEND_TIME = "LogAppendTime"
 NO_LOG_APPEND_TIME = -1
 
+SHORT_WALK_BYTES = 4 * 1024
+"""Walking the records of a batch up to this size is cheaper than a round trip through a thread."""
+
 MAX_RECORD_ERRORS = 1_000
 """A batch may hold millions of bad records; the answer names no more than the first of them."""
 
@@ -83,16 +86,35 @@ def validate_produced(
 
     A view of `records` is returned, patched in place where it is writable and has to change.
     """
-    header = produced_header(records)
-    size = header.length + LOG_OVERHEAD
-    _check_size(size, config)
-    batch = records[:size]
-    if crc_of(batch, 0, size) != header.crc:
-        raise ApiError(ErrorCode.CORRUPT_MESSAGE, "the CRC of the batch does not match its bytes")
-    _check_header(header, config)
+    header, batch = _checked(records, config)
     if must_decompress(header, config, deep, now_ms):
         return _validate_inside(header, batch, config, now_ms, deep)
     return _with_timestamps(header, batch, config, now_ms, header.max_timestamp)
+
+
+def validate_at_once(
+    records: memoryview, config: LogConfig, now_ms: int, *, deep: bool = False
+) -> ValidatedBatch | None:
+    """As `validate_produced`, but None where a look inside would keep others waiting."""
+    header, batch = _checked(records, config)
+    if not must_decompress(header, config, deep, now_ms):
+        return _with_timestamps(header, batch, config, now_ms, header.max_timestamp)
+    # A few compressed bytes may hold millions; nobody knows before they are unpacked.
+    if header.codec or len(batch) > SHORT_WALK_BYTES:
+        return None
+    return _validate_inside(header, batch, config, now_ms, deep)
+
+
+def _checked(records: memoryview, config: LogConfig) -> tuple[BatchHeader, memoryview]:
+    header = produced_header(records)
+    size = header.length + LOG_OVERHEAD
+    if size > config.max_message_bytes or size > config.segment_bytes:
+        _check_size(size, config)
+    batch = records if size == len(records) else records[:size]
+    if crc_of(batch, 0, size) != header.crc:
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, "the CRC of the batch does not match its bytes")
+    _check_header(header, config)
+    return header, batch
 
 
 def produced_header(records: memoryview) -> BatchHeader:

@@ -66,7 +66,7 @@ def test_a_request_is_read_as_it_was_written(versioned: tuple[int, table.Produce
         for t in request.topic_data
     ]
     assert [
-        (t, [(p.partition, bytes(p.records)) for p in parts]) for t, parts in found.topics
+        (t, [(index, bytes(records)) for index, records in parts]) for t, parts in found.topics
     ] == expected
 
 
@@ -86,17 +86,22 @@ def test_a_torn_or_damaged_request_is_refused_and_nothing_else(
         return
 
 
-RESULTS = st.builds(
+OFFSETS = {
+    "partition": st.integers(0, 1000),
+    "base_offset": st.integers(-1, 2**62),
+    "log_append_time_ms": st.integers(-1, 2**62),
+    "log_start_offset": st.integers(-1, 2**62),
+}
+SUCCESSES = st.fixed_dictionaries(OFFSETS).map(lambda offsets: PartitionResult(**offsets))
+FAILURES = st.builds(
     PartitionResult,
-    partition=st.integers(0, 1000),
-    error=st.integers(-1, 100),
-    base_offset=st.integers(-1, 2**62),
-    log_append_time_ms=st.integers(-1, 2**62),
-    log_start_offset=st.integers(-1, 2**62),
+    **OFFSETS,
+    error=st.integers(1, 100),
     record_errors=st.lists(st.tuples(st.integers(0, 99), st.none() | NAMES), max_size=2).map(tuple),
     error_message=st.none() | NAMES,
     current_leader=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
 )
+RESULTS = SUCCESSES | FAILURES
 
 
 @given(VERSIONS, st.lists(st.tuples(NAMES, st.lists(RESULTS, max_size=3)), max_size=3))

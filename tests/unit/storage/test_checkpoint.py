@@ -38,7 +38,7 @@ def test_a_missing_file_is_empty(tmp_path: Path) -> None:
 def test_the_clean_shutdown_marker_is_taken_once(tmp_path: Path) -> None:
     checkpoint.mark_clean_shutdown(str(tmp_path), 42)
     content = json.loads((tmp_path / ".kafka_cleanshutdown").read_text())
-    assert content == {"version": "0", "broker_epoch": "42"}
+    assert content == {"version": 0, "brokerEpoch": 42}
     assert checkpoint.take_clean_shutdown(str(tmp_path)) == 42
     assert checkpoint.take_clean_shutdown(str(tmp_path)) is None
 

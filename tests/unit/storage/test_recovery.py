@@ -204,6 +204,23 @@ def test_a_damaged_snapshot_is_replaced_by_a_longer_replay(tmp_path: Path) -> No
     assert list(open_log(tmp_path, SMALL).producers.entries()) == producers
 
 
+def test_a_damaged_snapshot_of_a_checkpoint_costs_only_a_longer_replay(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    write_some(log, 100)
+    checkpoint(log)
+    write_some_more(log)
+    producers = list(log.producers.entries())
+    crash(log)
+    Path(log.directory, f"{log.recovery_point:020d}.snapshot").write_bytes(b"rubbish")
+    again = open_log(tmp_path, clean=False, recovery_point=log.recovery_point)
+    assert sorted(again.producers.entries()) == sorted(producers)
+
+
+def write_some_more(log: Log) -> None:
+    for pid in range(10, 15):
+        append(log, make_batch(producer_id=pid))
+
+
 def test_the_transaction_index_is_rebuilt(tmp_path: Path) -> None:
     log = open_log(tmp_path, SMALL)
     for n in range(20):
@@ -218,6 +235,7 @@ def test_the_transaction_index_is_rebuilt(tmp_path: Path) -> None:
     for point in (0, log.recovery_point):
         again = open_log(tmp_path, SMALL, clean=False, recovery_point=point)
         assert again.aborted_transactions(0, again.end_offset) == aborted
+        again.high_watermark = again.end_offset
         assert again.first_unstable_offset() == again.end_offset - 1
         crash(again)
 

@@ -1,6 +1,7 @@
 """One segment file: positions, whole batches, cold reads, cutting."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -126,14 +127,21 @@ def test_truncation_cuts_file_and_indexes(tmp_path: Path) -> None:
     assert segment.restore_tail() == 150
 
 
-def test_a_short_write_leaves_only_whole_batches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_full_disk_leaves_whole_batches_and_a_later_append_succeeds(
+    tmp_path: Path, room: int
+) -> None:
     segment = fill_segment(tmp_path, 2)
     whole = segment.size_bytes
-    segment.close()
-    segment._fd = os.open("/dev/full", os.O_RDWR)
-    with pytest.raises((DiskFull, Exception)):
-        segment.write(make_batch())
-    assert segment.size_bytes == whole
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole + room, limits[1]))
+    try:
+        with pytest.raises(DiskFull):
+            segment.write(make_batch(10))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert segment.size_bytes == whole == os.path.getsize(segment.path)
+    assert segment.write(make_batch(10)) == whole
 
 
 def test_rubbish_in_the_file_is_named(tmp_path: Path) -> None:

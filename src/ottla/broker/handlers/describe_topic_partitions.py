@@ -28,7 +28,7 @@ def handle(
     """Describe topics in the order of their names, from the cursor on, up to a number of partitions."""
     names = sorted({topic.name for topic in request.topics})
     cursor = request.cursor
-    if cursor is not None and cursor.partition_index < 0:
+    if cursor is not None and not _continues(cursor, names):
         return DescribeTopicPartitionsResponse(
             topics=[_failed(name, ErrorCode.INVALID_REQUEST) for name in names]
         )
@@ -39,6 +39,11 @@ def handle(
     most = context.broker.settings.now.server.max_request_partition_size_limit
     limit = max(1, min(request.response_partition_limit, most))
     return _page(image, [name for name in names if name >= start.topic_name], start, limit)
+
+
+def _continues(cursor: Cursor, names: list[str]) -> bool:
+    """Whether the cursor can be one that this list of topics led to; a page of all topics outlives any of them."""
+    return cursor.partition_index >= 0 and (not names or cursor.topic_name in names)
 
 
 def _page(

@@ -20,17 +20,17 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.produce_frames import (
     PartitionResult,
     ProduceRequest,
-    ProduceTopic,
+    Topics,
     encode_produce_response,
     parse_produce,
 )
-from ottla.protocol.records.batch import HEADER_SIZE, parse_header
+from ottla.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL_FLAG, parse_header
 from ottla.protocol.records.compression import Codec
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.validate import (
     InvalidRecords,
     ValidatedBatch,
-    must_decompress,
+    validate_at_once,
     validate_produced,
 )
 
@@ -38,8 +38,6 @@ log = logger(__name__)
 
 _ALL = -1
 _FIRST_WITH_ZSTD = 7
-# Below this, decompressing on the loop is cheaper than a round trip through a thread.
-_INLINE_DECOMPRESSION_BYTES = 16 * 1024
 
 Results: TypeAlias = list[tuple[str | bytes, list[PartitionResult]]]
 
@@ -50,20 +48,18 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     operation = _Produce(context, request)
     if request.acks not in (_ALL, 0, 1):
         return operation.refuse(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be -1, 0 or 1")
-    if operation.leaves_the_loop():
-        return operation.start_beside_the_loop()
-    operation.append_all()
-    return operation.reply()
+    return operation.run()
 
 
 class _Produce:
     """One request under way."""
 
-    __slots__ = ("awaited", "context", "deep", "now_ms", "pending", "request", "results")
+    __slots__ = ("acks", "awaited", "context", "deep", "now_ms", "pending", "request", "results")
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
         self.context = context
         self.request = request
+        self.acks = request.acks
         self.now_ms = context.broker.now_ms()
         self.deep = context.broker.settings.deep_validation
         self.results: Results = []
@@ -72,32 +68,32 @@ class _Produce:
 
     def refuse(self, error: int, message: str) -> Reply:
         self.results = [
-            (
-                topic,
-                [PartitionResult(part.partition, error, error_message=message) for part in parts],
-            )
+            (topic, [PartitionResult(index, error, error_message=message) for index, _ in parts])
             for topic, parts in self.request.topics
         ]
-        return self.encoded()
+        return self._encoded()
 
-    def append_all(self) -> None:
+    def run(self) -> Reply:
+        """Append everything in this callback, unless a batch needs a look inside that takes long."""
         for topic, parts in self.request.topics:
             results: list[PartitionResult] = []
             self.results.append((topic, results))
-            for part in parts:
+            for index, records in parts:
                 try:
-                    partition = self._leader(topic, part.partition)
-                    self._check_version(part.records)
-                    batch = validate_produced(
-                        part.records, partition.log.config, self.now_ms, deep=self.deep
-                    )
+                    partition = self._leader(topic, index)
+                    self._check_version(records)
+                    config = partition.log.config
+                    batch = validate_at_once(records, config, self.now_ms, deep=self.deep)
+                    if batch is None:
+                        return self._go_on_beside_the_loop()
                     results.append(self._append(partition, batch, results))
                 except (ApiError, StorageError) as failure:
-                    results.append(_failed(part.partition, failure))
+                    results.append(_failed(index, failure))
+        return self._reply()
 
     def _leader(self, topic: str | bytes, index: int) -> Partition:
         partition = self.context.broker.partitions.leader(topic, index)
-        if self.request.acks == _ALL:
+        if self.acks == _ALL:
             partition.check_in_sync()
         return partition
 
@@ -112,27 +108,22 @@ class _Produce:
     def _append(
         self, partition: Partition, batch: ValidatedBatch, results: list[PartitionResult]
     ) -> PartitionResult:
-        if batch.header.is_transactional:
+        if batch.header.attributes & TRANSACTIONAL_FLAG:
             raise ApiError(ErrorCode.INVALID_TXN_STATE, "this version of ottla has no transactions")
-        appended = partition.append(batch, self.now_ms)
-        if partition.high_watermark <= appended.last_offset and self._waits(partition):
-            self.awaited.append((partition, appended.last_offset + 1, results, len(results)))
+        base_offset, last_offset, log_start, _ = partition.append(batch, self.now_ms)
+        if partition.log.high_watermark <= last_offset and self._waits(partition):
+            self.awaited.append((partition, last_offset + 1, results, len(results)))
         return PartitionResult(
-            partition.tp.partition,
-            ErrorCode.NONE,
-            appended.base_offset,
-            batch.log_append_time_ms,
-            appended.log_start_offset,
+            partition.tp.partition, 0, base_offset, batch.log_append_time_ms, log_start
         )
 
     def _waits(self, partition: Partition) -> bool:
-        return self.request.acks == _ALL or (self.request.acks == 1 and partition.syncs_every_batch)
+        return self.acks == _ALL or (self.acks == 1 and partition.syncs_every_batch)
 
-    def reply(self) -> Reply:
+    def _reply(self) -> Reply:
         if not self.awaited:
-            return self.encoded()
-        pending = self.pending or Pending(blocking=False)
-        self.pending = pending
+            return self._encoded()
+        pending = self.pending = self.pending or Pending(blocking=False)
         outstanding = len(self.awaited)
 
         def committed(position: int, error: int) -> None:
@@ -142,7 +133,7 @@ class _Produce:
                 self._fail(position, error)
             if outstanding == 0:
                 timer.cancel()
-                pending.resolve(self.encoded())
+                pending.resolve(self._encoded())
 
         timer = self.context.broker.loop.call_later(self.request.timeout_ms / 1000, self._time_out)
         for position, (partition, end_offset, _, _) in enumerate(self.awaited):
@@ -160,74 +151,64 @@ class _Produce:
             if partition.high_watermark < end_offset:
                 self._fail(position, ErrorCode.REQUEST_TIMED_OUT)
         if self.pending is not None:
-            self.pending.resolve(self.encoded())
+            self.pending.resolve(self._encoded())
 
-    def encoded(self) -> Buffers | None:
-        if self.request.acks != 0:
+    def _encoded(self) -> Buffers | None:
+        if self.acks != 0:
             return encode_produce_response(
                 self.context.correlation_id, self.context.version, self.results
             )
         for topic, results in self.results:
             for result in results:
                 if result.error:
-                    # Nobody reads a reply to acks=0; the closed connection makes the client refresh its metadata.
+                    # Nobody reads a reply to acks=0; a closed connection makes the client look around.
                     name = ErrorCode(result.error).name
-                    raise CloseConnection(
-                        f"acks=0 write to {topic!r}-{result.partition} failed: {name}"
-                    )
+                    raise CloseConnection(f"acks=0: {topic!r}-{result.partition} answered {name}")
         return None
 
-    def leaves_the_loop(self) -> bool:
-        """Whether a batch is so large, and needs such a look inside, that it would hold up everyone else."""
-        partitions = self.context.broker.partitions
-        for topic, parts in self.request.topics:
-            for part in parts:
-                if len(part.records) > _INLINE_DECOMPRESSION_BYTES:
-                    partition = partitions.find(topic, part.partition)
-                    if partition is not None and must_decompress(
-                        parse_header(part.records), partition.log.config, self.deep
-                    ):
-                        return True
-        return False
-
-    def start_beside_the_loop(self) -> Pending:
-        """Validate in a thread; until it has appended, nothing behind it on the connection starts."""
+    def _go_on_beside_the_loop(self) -> Pending:
+        """Validate the rest in a thread; until it has appended, no request behind it starts."""
+        done = {topic: len(results) for topic, results in self.results}
         # The views die with this callback.
-        self.request = self.request._replace(
-            topics=[_copied(topic) for topic in self.request.topics]
-        )
+        rest = [
+            (topic, [(index, memoryview(bytearray(records))) for index, records in parts])
+            for topic, parts in self.request.topics[len(self.results) - 1 :]
+        ]
+        rest[0] = rest[0][0], rest[0][1][done[rest[0][0]] :]
         self.pending = Pending(blocking=True)
         metrics.VALIDATED_BESIDE_THE_LOOP.value += 1
-        self.context.broker.tasks.spawn(self._append_beside_the_loop(self.pending))
+        self.context.broker.tasks.spawn(self._append_rest(rest, self.pending))
         return self.pending
 
-    async def _append_beside_the_loop(self, pending: Pending) -> None:
-        broker = self.context.broker
-        for topic, parts in self.request.topics:
-            results: list[PartitionResult] = []
-            self.results.append((topic, results))
-            for part in parts:
+    async def _append_rest(self, rest: Topics, pending: Pending) -> None:
+        for number, (topic, parts) in enumerate(rest):
+            if number:
+                self.results.append((topic, []))
+            results = self.results[-1][1]
+            for index, records in parts:
                 try:
-                    self._check_version(part.records)
-                    config = self._leader(topic, part.partition).log.config
-                    validate = partial(
-                        validate_produced, part.records, config, self.now_ms, deep=self.deep
-                    )
-                    batch = await broker.loop.run_in_executor(broker.executor, validate)
-                    # Looked up again: the leader may have changed while the thread ran.
-                    results.append(
-                        self._append(self._leader(topic, part.partition), batch, results)
-                    )
+                    results.append(await self._append_one(topic, index, records, results))
                 except (ApiError, StorageError) as failure:
-                    results.append(_failed(part.partition, failure))
+                    results.append(_failed(index, failure))
         try:
-            reply = self.reply()
+            reply = self._reply()
         except CloseConnection as why:
             log.warning("connection closed", client=self.context.connection.host, reason=str(why))
             self.context.connection.abort()
             return
         if not isinstance(reply, Pending):
             pending.resolve(reply)
+
+    async def _append_one(
+        self, topic: str | bytes, index: int, records: memoryview, results: list[PartitionResult]
+    ) -> PartitionResult:
+        broker = self.context.broker
+        config = self._leader(topic, index).log.config
+        self._check_version(records)
+        validate = partial(validate_produced, records, config, self.now_ms, deep=self.deep)
+        batch = await broker.loop.run_in_executor(broker.executor, validate)
+        # Looked up again: the leader may have changed while the thread ran.
+        return self._append(self._leader(topic, index), batch, results)
 
 
 def _failed(index: int, failure: ApiError | StorageError) -> PartitionResult:
@@ -238,8 +219,3 @@ def _failed(index: int, failure: ApiError | StorageError) -> PartitionResult:
             index, code, record_errors=tuple(failure.record_errors), error_message=str(failure)
         )
     return PartitionResult(index, code, error_message=str(failure))
-
-
-def _copied(topic: ProduceTopic) -> ProduceTopic:
-    parts = [p._replace(records=memoryview(bytearray(p.records))) for p in topic.partitions]
-    return topic._replace(partitions=parts)

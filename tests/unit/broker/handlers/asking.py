@@ -12,6 +12,11 @@ from ottla.protocol.apis.create_topics import (
     CreateTopicsRequest,
 )
 from ottla.protocol.apis.init_producer_id import InitProducerIdRequest
+from ottla.protocol.apis.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from ottla.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.apis.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.codec import decode_response, encode_request
@@ -41,12 +46,17 @@ class Client:
         """The response to a request, in the newest version unless another is given."""
         version = request.api_key.last_version if version is None else version
         self._correlation_id += 1
-        self._socket.sendall(encode_request(request, version, self._correlation_id, "test"))
-        correlation_id, response = decode_response(request.api_key, version, self._receive())
+        self.send(encode_request(request, version, self._correlation_id, "test"))
+        correlation_id, response = decode_response(request.api_key, version, self.receive())
         assert correlation_id == self._correlation_id
         return response
 
-    def _receive(self) -> bytes:
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._socket.sendall(data)
+
+    def receive(self) -> bytes:
+        """The next frame without its length; EOFError when the broker hangs up."""
         size = self._stream.read(4)
         if len(size) < 4:
             raise EOFError("the broker closed the connection")
@@ -67,17 +77,19 @@ class Client:
         [result] = self.ask(CreateTopicsRequest(topics=[asked])).topics
         assert result.error_code == 0, result
         # Apache Kafka, at which these tests may be pointed, makes a topic a little after it says so.
-        wait_for(lambda: self._is_led(name, partitions), f"{name} to be led")
+        wait_for(lambda: self.is_led(name, partitions), f"{name} to be led")
         return name
 
-    def _is_led(self, name: str, partitions: int) -> bool:
-        request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+    def is_led(self, name: str, partitions: int) -> bool:
+        """Whether the topic has just that many partitions, and all can be written to."""
+        named = [MetadataRequestTopic(name=name)]
+        [topic] = self.ask(MetadataRequest(topics=named, allow_auto_topic_creation=False)).topics
+        ends = [ListOffsetsPartition(partition_index=n, timestamp=-1) for n in range(partitions)]
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=ends)]
         )
-        [topic] = self.ask(request).topics
-        return len(topic.partitions) == partitions and not any(
-            partition.error_code for partition in topic.partitions
-        )
+        answers = self.ask(request).topics[0].partitions
+        return len(topic.partitions) == partitions and not any(a.error_code for a in answers)
 
     def new_producer_id(self) -> int:
         """The id of a new idempotent producer; Apache Kafka takes a while to have the first one."""

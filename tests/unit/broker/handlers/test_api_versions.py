@@ -16,7 +16,9 @@ POLITE = ApiVersionsRequest(client_software_name="test", client_software_version
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_lists_the_whole_table(client: Client, version: int, ottla_only: None) -> None:
+def test_every_version_lists_the_whole_table(
+    client: Client, version: int, ottla_only: None
+) -> None:
     answer = client.ask(POLITE, version)
     assert answer.error_code == ErrorCode.NONE
     told = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
@@ -27,6 +29,13 @@ def test_produce_is_advertised_from_zero_for_old_librdkafka(client: Client) -> N
     told = {row.api_key: (row.min_version, row.max_version) for row in client.ask(POLITE).api_keys}
     assert told[ApiKey.PRODUCE] == (0, 13)
     assert APIS_BY_KEY[ApiKey.PRODUCE].min_version == 3
+
+
+def test_what_is_advertised_for_old_clients_alone_is_not_served(client: Client) -> None:
+    frame = struct.pack(">hhih", ApiKey.PRODUCE, 2, 7, -1) + struct.pack(">hii", 1, 1000, 0)
+    client.send(struct.pack(">i", len(frame)) + frame)
+    with pytest.raises(EOFError):
+        client.receive()
 
 
 def test_nothing_is_advertised_that_the_schemas_do_not_know() -> None:
@@ -54,8 +63,8 @@ def test_usual_names_of_software_are_fine(client: Client, name: str) -> None:
 
 def test_a_version_from_the_future_is_answered_in_version_0(client: Client) -> None:
     frame = struct.pack(">hhih", ApiKey.API_VERSIONS, 99, 7, -1) + b"\0\1\1\0"
-    client._socket.sendall(struct.pack(">i", len(frame)) + frame)
-    correlation_id, answer = decode_response(ApiKey.API_VERSIONS, 0, client._receive())
+    client.send(struct.pack(">i", len(frame)) + frame)
+    correlation_id, answer = decode_response(ApiKey.API_VERSIONS, 0, client.receive())
     assert correlation_id == 7
     assert answer == unsupported_version(APIS_BY_KEY)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -33,7 +33,7 @@ def test_a_topic_grows(client: Client, version: int) -> None:
     name = client.new_topic()
     [result] = grow(client, to(name, 3), version=version)
     assert (result.name, result.error_code, result.error_message) == (name, 0, None)
-    wait_for(lambda: client._is_led(name, 3), "three partitions")
+    wait_for(lambda: client.is_led(name, 3), "three partitions")
     assert client.produce(name, partition=2) == 0
 
 
@@ -42,14 +42,14 @@ def test_new_partitions_may_be_placed_by_hand(client: Client) -> None:
     name = client.new_topic()
     [result] = grow(client, to(name, 3, [broker.node_id] * 2))
     assert result.error_code == ErrorCode.NONE
-    wait_for(lambda: client._is_led(name, 3), "three partitions")
+    wait_for(lambda: client.is_led(name, 3), "three partitions")
 
 
 def test_what_is_only_validated_does_not_grow(client: Client) -> None:
     name = client.new_topic()
     [result] = grow(client, to(name, 3), validate_only=True)
     assert result.error_code == ErrorCode.NONE
-    assert client._is_led(name, 1)
+    assert client.is_led(name, 1)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,13 @@ def test_topics_are_deleted_by_id(client: Client) -> None:
     wait_for(lambda: topic_id_of(client, name) == ZERO_ID, "the topic to go")
 
 
+def test_a_topic_goes_with_all_its_partitions(client: Client) -> None:
+    name = client.new_topic(partitions=3)
+    [result] = delete(client, DeleteTopicState(name=name))
+    assert result.error_code == ErrorCode.NONE
+    wait_for(lambda: topic_id_of(client, name) == ZERO_ID, "the topic to go")
+
+
 def test_version_6_takes_names_as_well(client: Client) -> None:
     name = client.new_topic()
     topic_id = topic_id_of(client, name)

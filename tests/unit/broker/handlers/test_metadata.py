@@ -5,8 +5,10 @@ import uuid
 import pytest
 
 from ottla.base.ids import ZERO_ID
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.delete_topics import DeleteTopicsRequest
 from ottla.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from ottla.protocol.codec import decode_response, encode_request
 from ottla.protocol.errors import ErrorCode
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
@@ -104,6 +106,19 @@ def test_a_topic_that_is_made_can_be_used_at_once(client: Client, ottla_only: No
     assert topic.error_code == ErrorCode.NONE
     assert len(topic.partitions) == 4
     assert client.produce(topic.name) == 0
+
+
+def test_clients_that_ask_together_get_the_same_topic(bootstrap: str, ottla_only: None) -> None:
+    request = by_name(unknown_name(), create=True)
+    frame = encode_request(request, 12, 1, "test")
+    clients = [Client(bootstrap) for _ in range(10)]
+    for client in clients:
+        client.send(frame)
+    answers = [decode_response(ApiKey.METADATA, 12, client.receive())[1] for client in clients]
+    assert {topic.error_code for answer in answers for topic in answer.topics} == {0}
+    assert len({topic.topic_id for answer in answers for topic in answer.topics}) == 1
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a b", "é", "x" * 250])

@@ -1,0 +1,45 @@
+"""The options of the benchmark command, and the table of scenarios behind them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import choose, parser, write
+from benchmarks.results import Measured, Results
+from benchmarks.scenarios import SCENARIOS, all_rows
+
+
+def test_every_scenario_and_every_row_has_a_name_of_its_own() -> None:
+    names = [scenario.name for scenario in SCENARIOS]
+    rows = [row.name for row in all_rows()]
+
+    assert len(set(names)) == len(names)
+    assert len(set(rows)) == len(rows)
+
+
+def test_only_the_named_scenarios_are_run() -> None:
+    assert choose(None) == SCENARIOS
+    assert [each.name for each in choose("latency, consume")] == ["latency", "consume"]
+
+
+def test_an_unknown_scenario_is_named_in_the_error() -> None:
+    with pytest.raises(SystemExit, match="no such scenario: produec"):
+        choose("produec")
+
+
+def test_leaving_out_both_brokers_is_refused() -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["--ottla-only", "--kafka-only"])
+
+
+def test_results_are_written_as_json_plot_and_markdown(tmp_path: Path) -> None:
+    results = Results(all_rows())
+    results.add("ottla", Measured({"ack-p99": 0.5}))
+    results.add("kafka", Measured({"ack-p99": 4.0}))
+
+    write(results, tmp_path, "today")
+
+    assert json.loads((tmp_path / "today.json").read_text())["rows"][0]["ratio"] == 0.125
+    assert (tmp_path / "today.png").read_bytes().startswith(b"\x89PNG")
+    assert "0.12x" in (tmp_path / "today.md").read_text()
