@@ -7,11 +7,13 @@ python -m tools.render_docs --check    writes nothing, fails if a page is out of
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ottla.base.metrics import REGISTRY
+from ottla.broker.apis import APIS, Api
 from ottla.config.kafka import IGNORED, REFUSED, REFUSED_FOR_TOPICS, Ignored, Refused
 from ottla.config.load import environment_name
 from ottla.config.setting import Setting, settings_of
@@ -66,7 +68,36 @@ def metrics_page() -> str:
     return "\n\n".join(lines) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"settings": settings_page, "metrics": metrics_page}
+def apis_page() -> str:
+    """Every API that the broker serves, with what its handler says of it."""
+    lines = [
+        "# APIs",
+        GENERATED,
+        f"{len(APIS)} of Kafka's APIs are served. Nothing else is advertised; a request for anything "
+        "else closes the connection, as Kafka does.",
+    ]
+    table = ["| key | API | versions | differs from Apache Kafka |", "|---|---|---|---|"]
+    for api in APIS:
+        versions = f"{api.min_version}-{api.max_version}"
+        if api.advertised_min_version != api.min_version:
+            versions += f" (advertised from {api.advertised_min_version}, as Kafka does)"
+        table.append(f"| {int(api.key)} | {api.name} | {versions} | {_cell(_differences(api))} |")
+    lines.append("\n".join(table))
+    return "\n\n".join(lines) + "\n"
+
+
+def _differences(api: Api) -> str:
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api.name).lower()
+    module = importlib.import_module(f"ottla.broker.handlers.{snake}")
+    text = (module.__doc__ or "").partition("Differs from Apache Kafka:")[2]
+    return " ".join(text.split("\n\n")[0].split()).rstrip(".") or "none known"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "settings": settings_page,
+    "metrics": metrics_page,
+    "apis": apis_page,
+}
 
 
 def _settings_table(rows: tuple[Setting, ...]) -> Iterator[str]:

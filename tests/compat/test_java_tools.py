@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from tests.support.clients import consume, create_topic, produce, unique_name
+from tests.support.clients import admin, consume, create_topic, produce, unique_name
 from tests.support.java import run_java
 from tests.support.requirements import requires
 from tests.support.wire import Wire
@@ -146,6 +146,8 @@ def test_java_and_python_choose_the_same_partition_for_a_key(
 def test_kafkas_own_client_compatibility_test_passes(
     bootstrap: str, java_tool: Tool, wire: Wire, topic: str
 ) -> None:
+    client = admin(bootstrap)
+    client.delete_topics(["newtopic"])["newtopic"].exception(20)  # the tool makes it
     rows = wire.ask(ApiVersionsRequest[0]()).api_keys
     supported = {
         "--offsets-for-times-supported": True,

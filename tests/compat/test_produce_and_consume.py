@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from tests.support.clients import consume, create_topic, produce
+from tests.support.wire import Wire, codecs_of, fetch_request, fetched
 
 pytestmark = pytest.mark.compat
 
@@ -19,6 +20,13 @@ def test_every_codec_comes_back_as_it_went_in(bootstrap: str, topic: str, codec:
     values = [b"value %06d " % n * 5 for n in range(2000)]
     produce(bootstrap, topic, values, compression_type=codec, linger_ms=50)
     assert [message.value() for message in consume(bootstrap, topic)] == values
+    assert stored_codecs(bootstrap, topic) == {CODECS.index(codec)}
+
+
+def stored_codecs(bootstrap: str, topic: str) -> set[int]:
+    """How the log is really compressed: librdkafka drops a codec it thinks a broker lacks."""
+    with Wire(bootstrap) as wire:
+        return codecs_of(fetched(wire.ask(fetch_request(topic, 0))).records)
 
 
 def test_values_that_do_not_compress_come_back_too(bootstrap: str, topic: str) -> None:
@@ -113,3 +121,4 @@ def test_a_topic_may_choose_the_codec_itself(bootstrap: str, stored: str) -> Non
     produce(bootstrap, topic, values[250:], compression_type="none")
     messages = consume(bootstrap, topic, check_crcs=True)
     assert [message.value() for message in messages] == values
+    assert stored_codecs(bootstrap, topic) == {CODECS.index(stored.replace("uncompressed", "none"))}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import OttlaBroker
-from tests.support.clients import create_topic
+from tests.support.clients import consume, create_topic, produce
 from tests.support.disk import PowerCutDisk
 from tests.support.requirements import requires
 from tests.support.running_producer import RunningProducer, check_promises
@@ -38,4 +38,19 @@ def test_synced_records_survive_the_power_cut(
         disk.cut_power()
         broker.start()
         check_promises(broker.bootstrap, running)
+    broker.kill()
+
+
+def test_a_broker_that_syncs_nothing_still_starts_again(
+    disk: PowerCutDisk, own_broker: Callable[..., OttlaBroker]
+) -> None:
+    broker = own_broker(data_dir=disk.mount_point / "data")
+    lost = create_topic(broker.bootstrap, "lost")
+    produce(broker.bootstrap, lost, [b"perhaps"] * 100)
+    broker.kill()
+    disk.cut_power()
+    broker.start()
+    after = create_topic(broker.bootstrap, "after")
+    produce(broker.bootstrap, after, [b"surely"])
+    assert len(consume(broker.bootstrap, after)) == 1
     broker.kill()

@@ -66,6 +66,7 @@ def test_a_clean_stop_keeps_everything(own_broker: Callable[..., OttlaBroker]) -
 
 def test_the_cluster_keeps_its_id(own_broker: Callable[..., OttlaBroker]) -> None:
     broker = own_broker()
-    before = admin(broker.bootstrap).describe_cluster().result(10).cluster_id
+    client = admin(broker.bootstrap)
+    before = client.describe_cluster().result(10).cluster_id
     broker.restart()
-    assert admin(broker.bootstrap).describe_cluster().result(10).cluster_id == before
+    assert client.describe_cluster().result(10).cluster_id == before

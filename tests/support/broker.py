@@ -64,8 +64,17 @@ class OttlaBroker:
     @property
     def rss_bytes(self) -> int:
         """Resident memory of the broker process."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
+        return self._status_bytes("VmRSS")
+
+    @property
+    def peak_rss_bytes(self) -> int:
+        """The most resident memory the broker process has had."""
+        return self._status_bytes("VmHWM")
+
+    def _status_bytes(self, field: str) -> int:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        [kib] = [line.split()[1] for line in lines if line.startswith(f"{field}:")]
+        return int(kib) * 1024
 
     def command(self, port: int) -> list[str]:
         """The command line that starts this broker."""

@@ -208,3 +208,8 @@ def fetched(response: Any) -> Any:
 def values_of(records: bytes | None) -> Sequence[bytes]:
     """The record values of a run of batches, in order."""
     return [record.value for found in MemoryRecords(records or b"") for record in found]
+
+
+def codecs_of(records: bytes | None) -> set[int]:
+    """The codecs that a run of batches is compressed with."""
+    return {found.compression_type for found in MemoryRecords(records or b"")}

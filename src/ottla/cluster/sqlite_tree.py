@@ -292,15 +292,16 @@ class SqliteTree:
 
     def _written(self, batch: list[_Request], writing: asyncio.Future[_Written]) -> None:
         self._writing = False
-        error = writing.exception()
-        if error is None:
-            self._show(writing.result().transaction)
-            for request, outcome in zip(batch, writing.result().outcomes, strict=True):
-                _resolve(request.done, outcome)
-        else:
-            log.error("metadata write failed", error=error, writes=len(batch))
-            for request in batch:
-                _resolve(request.done, _unknown(error))
+        outcomes: Sequence[list[Applied] | ClusterError]
+        try:
+            written = writing.result()
+            self._show(written.transaction)
+            outcomes = written.outcomes
+        except Exception as error:  # whatever it was, nobody may be left waiting
+            log.error("metadata write failed", error=repr(error), writes=len(batch))
+            outcomes = [_unknown(error) for _ in batch]
+        for request, outcome in zip(batch, outcomes, strict=True):
+            _resolve(request.done, outcome)
         self._write_next()
 
     def _show(self, transaction: Transaction) -> None:

@@ -14,6 +14,8 @@ from ottla.base.ids import id_text, parse_id
 
 T = TypeVar("T")
 
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
+
 BROKER_IDS: Final = "/brokers/ids"
 BROKER_INCARNATIONS: Final = "/brokers/incarnations"
 BROKER_SEQUENCE: Final = "/brokers/seqid"
@@ -285,7 +287,7 @@ def decode_number(path: str, data: bytes) -> int:
 
 
 def _dump(fields: Mapping[str, object]) -> bytes:
-    return json.dumps(fields, separators=(",", ":")).encode()
+    return _ENCODER.encode(fields).encode()
 
 
 def _load(path: str, data: bytes, read: Callable[[dict[str, Any]], T]) -> T:

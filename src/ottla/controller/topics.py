@@ -170,10 +170,15 @@ def _new_topic(
 def _new_partitions(
     now: Circumstances, topic: str, first: int, placed: Sequence[Replicas]
 ) -> Iterator[Op]:
+    states = {
+        replicas: znodes.encode_state(
+            znodes.StateNode(replicas[0], 0, replicas, now.controller_epoch)
+        )
+        for replicas in set(placed)
+    }
     for partition, replicas in enumerate(placed, first):
-        state = znodes.StateNode(replicas[0], 0, replicas, now.controller_epoch)
         yield Create(znodes.partition_path(topic, partition))
-        yield Create(znodes.state_path(topic, partition), znodes.encode_state(state))
+        yield Create(znodes.state_path(topic, partition), states[replicas])
 
 
 def _referred(image: Image, reference: TopicRef, times: int) -> TopicImage:

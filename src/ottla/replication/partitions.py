@@ -52,6 +52,15 @@ class Partitions:
             if isinstance(topic, str):
                 yield from partitions.values()
 
+    def any_syncs_every_batch(self) -> bool:
+        """Whether some topic promises that acknowledged records survive a power cut."""
+        return any(
+            partition.syncs_every_batch
+            for topic, hosted in self._topics.items()
+            if isinstance(topic, str)
+            for partition in list(hosted.values())[:1]
+        )
+
     def find(self, topic: Topic, index: int) -> Partition | None:
         """The hosted partition, if it is here."""
         partitions = self._topics.get(topic)

@@ -27,13 +27,16 @@ from ottla.protocol.records.control import EndTransactionMarker
 from ottla.storage import fs, log_read, recovery
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.flush import FlushTicket
+from ottla.storage.leftovers import rename_segment
 from ottla.storage.log_dir import LogDir
 from ottla.storage.log_read import LogRead
 from ottla.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from ottla.storage.producer_state import CompletedTxn, ProducerState
-from ottla.storage.recovery import EPOCHS_FILE, read_marker, snapshot_path
+from ottla.storage.recovery import EPOCHS_FILE
+from ottla.storage.replay import load_producers, read_marker
 from ottla.storage.retention import SegmentFacts, expired_segments
 from ottla.storage.segment import MAX_RELATIVE_OFFSET, Segment
+from ottla.storage.snapshots import Snapshots
 from ottla.storage.txn_index import AbortedTxn
 
 log = logger(__name__)
@@ -104,7 +107,7 @@ class Log:
         self.producers: ProducerState = loaded.producers
         self.last_flush_ms = 0
         self._active = self.segments[-1]
-        self._snapshots: list[int] = loaded.snapshots
+        self._snapshots: Snapshots = loaded.snapshots
         # Sealed segments whose bytes, and whose indexes, no flush and no checkpoint has synced.
         self._unsynced: list[Segment] = list(loaded.unsynced)
         self._unchecked: list[Segment] = loaded.unsynced
@@ -304,7 +307,7 @@ class Log:
         if base == active.base_offset:
             return active
         active.seal()
-        self._write_snapshot(base)
+        self._snapshots.write(base, self.producers)
         segment = Segment.create(self.directory, base, now_ms)
         self._unsynced.append(active)
         self._unchecked.append(active)
@@ -356,7 +359,7 @@ class Log:
             self.recovery_point = max(self.recovery_point, ticket.end_offset)
             self._unchecked = [each for each in self._unchecked if each not in ticket.sealed]
             self._checked = ticket.active
-            self._drop_snapshots_between_segments()
+            self._snapshots.keep_newest_and({segment.base_offset for segment in self.segments})
 
     def flush_failed(self) -> None:
         """Take note that a flush did not write what it should have."""
@@ -377,7 +380,7 @@ class Log:
         self.end_offset = max(active.restore_tail(), active.base_offset)
         self._after_truncation()
         self.epochs.truncate_from_end(self.end_offset)
-        self._load_producers(now_ms)
+        self.producers = load_producers(self.segments, self._snapshots, self.end_offset, now_ms)
         log.info("log truncated", partition=self.tp, offset=self.end_offset)
 
     def reset_to(self, offset: int, now_ms: int) -> None:
@@ -387,7 +390,7 @@ class Log:
         self._active = self.segments[0]
         self.start_offset = self.end_offset = offset
         self._after_truncation()
-        self._drop_snapshots(lambda _: True)
+        self._snapshots.keep(lambda _: False)
         self.epochs.clear()
         self.producers = ProducerState()
         log.info("log emptied", partition=self.tp, offset=offset)
@@ -429,7 +432,7 @@ class Log:
         self.start_offset = max(self.start_offset, first)
         self.epochs.truncate_from_start(self.start_offset)
         log.info("segments deleted", partition=self.tp, count=count, start_offset=first)
-        return self._retire(gone) + self._retire_snapshots(first)
+        return self._retire(gone) + self._snapshots.retire_below(first, DELETED_SUFFIX)
 
     def replace_segments(self, old: list[Segment], cleaned: list[int], now_ms: int) -> list[str]:
         """Swap in segments written beside the log as `<base>.<suffix>.cleaned`, for compaction.
@@ -438,10 +441,10 @@ class Log:
         the files of the old segments, to be unlinked later.
         """
         for base in sorted(cleaned, reverse=True):
-            recovery.rename_segment(self.directory, base, ".cleaned", ".swap")
+            rename_segment(self.directory, base, ".cleaned", ".swap")
         retired = self._retire(old)
         for base in sorted(cleaned):
-            recovery.rename_segment(self.directory, base, ".swap", "")
+            rename_segment(self.directory, base, ".swap", "")
         kept = [segment for segment in self.segments if segment not in old]
         sizes = fs.list_files(self.directory)
         fresh = [
@@ -525,47 +528,18 @@ class Log:
             stable = self.producers.last_stable_offset(completed)
             segment.txn_index.append(AbortedTxn(*completed[:3], stable))
 
-    def _write_snapshot(self, offset: int) -> None:
-        if offset not in self._snapshots:
-            content = self.producers.encode_snapshot()
-            fs.write_atomic(snapshot_path(self.directory, offset), content, sync=False)
-            self._snapshots.append(offset)
-
     def _checkpoint_files(self) -> list[tuple[str, bytes]]:
         files = []
         if self.epochs.changed:
             files.append((f"{self.directory}/{EPOCHS_FILE}", self.epochs.encode()))
             self.epochs.changed = False
-        if self.end_offset not in self._snapshots:
-            path = snapshot_path(self.directory, self.end_offset)
-            files.append((path, self.producers.encode_snapshot()))
-            self._snapshots.append(self.end_offset)
-        return files
-
-    def _drop_snapshots_between_segments(self) -> None:
-        bases = {segment.base_offset for segment in self.segments}
-        newest = max(self._snapshots, default=0)
-        self._drop_snapshots(lambda offset: offset not in bases and offset != newest)
-
-    def _drop_snapshots(self, unwanted: "recovery.OffsetTest") -> None:
-        gone = [offset for offset in self._snapshots if unwanted(offset)]
-        self._snapshots = [offset for offset in self._snapshots if not unwanted(offset)]
-        fs.unlink(snapshot_path(self.directory, offset) for offset in gone)
+        return files + self._snapshots.to_write(self.end_offset, self.producers)
 
     def _retire(self, segments: list[Segment]) -> list[str]:
         paths = []
         for segment in segments:
             paths += segment.rename(DELETED_SUFFIX)
             segment.close()
-        return paths
-
-    def _retire_snapshots(self, first_offset: int) -> list[str]:
-        paths = []
-        for offset in [each for each in self._snapshots if each < first_offset]:
-            path = snapshot_path(self.directory, offset)
-            if fs.rename(path, path + DELETED_SUFFIX, missing_ok=True):
-                paths.append(path + DELETED_SUFFIX)
-            self._snapshots.remove(offset)
         return paths
 
     def _forget_unsynced(self, gone: list[Segment]) -> None:
@@ -588,9 +562,4 @@ class Log:
         self._unsynced = [segment for segment in self._unsynced if segment in kept]
         self._unchecked = [segment for segment in self._unchecked if segment in kept]
         self._checked = (self._active, 0)
-        self._drop_snapshots(lambda offset: offset > end)
-
-    def _load_producers(self, now_ms: int) -> None:
-        self.producers = recovery.load_producers(
-            self.directory, self.segments, self._snapshots, self.end_offset, now_ms
-        )
+        self._snapshots.keep(lambda offset: offset <= end)

@@ -18,7 +18,7 @@ from ottla.protocol.records.batch import BatchHeader, iter_headers
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.log import Log
 from ottla.storage.producer_state import ProducerState
-from ottla.storage.recovery import read_marker
+from ottla.storage.replay import read_marker
 from tests.unit.storage.samples import NOW_MS, append, make_batch, make_marker, open_log, read_all
 
 SMALL = LogConfig(segment_bytes=4096, index_interval_bytes=512)

@@ -58,7 +58,7 @@ def test_every_offset_is_located_in_the_batch_that_holds_it(tmp_path: Path) -> N
 @pytest.mark.parametrize("max_bytes", [1, 61, 3000, 9000, 10**6])
 def test_reads_are_whole_batches_whatever_the_limit(tmp_path: Path, max_bytes: int) -> None:
     segment = fill_segment(tmp_path, 30)
-    seen = []
+    seen: list[int] = []
     while len(seen) < 30:
         data = segment.read(10 * len(seen) + 3, max_bytes, (300, 300), True)
         assert data is not None
