@@ -51,6 +51,8 @@ class Dispatcher:
                 answer = api.handle(context, request)
                 if isinstance(answer, Coroutine):
                     return self._start(api, context, answer)
+                if isinstance(answer, Pending):
+                    return answer
                 reply = encode_response(answer, version, correlation_id)
         except (ProtocolError, CloseConnection):
             raise

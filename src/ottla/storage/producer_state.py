@@ -26,6 +26,8 @@ _OLDER = _HEAD.size
 _OLDER_END = _OLDER + _OLDER_BATCHES * _BATCH.size
 _NO_OLDER = _BATCH.pack(-1, -1, 0) * _OLDER_BATCHES
 _ROW_SIZE = _OLDER_END
+_HEAD_ALONE = struct.Struct("46s")
+_HEAD_OF_ROW = struct.Struct("46s64x")
 _AGE = struct.Struct(">q18xq4xq64x")  # a row's producer id, timestamp, first offset of its txn
 
 _SNAPSHOT_VERSION = 1
@@ -196,13 +198,11 @@ class ProducerState:
 
     def encode_snapshot(self) -> bytes:
         """The producers in the format of Kafka's snapshot file, version 1."""
-        rows = memoryview(self._rows)
-        parts = [rows[at : at + _OLDER] for at in range(0, len(rows), _ROW_SIZE)]
-        body = bytearray(_SNAPSHOT_HEAD.size)
-        body += b"".join(parts)
-        _SNAPSHOT_HEAD.pack_into(body, 0, _SNAPSHOT_VERSION, 0, len(parts))
+        count = len(self._slots)
+        body = bytearray(_SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, 0, count))
+        body += b"".join(head for (head,) in _HEAD_OF_ROW.iter_unpack(self._rows))
         crc = crc32c(memoryview(body)[_CRC_FROM:])
-        _SNAPSHOT_HEAD.pack_into(body, 0, _SNAPSHOT_VERSION, crc, len(parts))
+        _SNAPSHOT_HEAD.pack_into(body, 0, _SNAPSHOT_VERSION, crc, count)
         return bytes(body)
 
     @classmethod
@@ -216,16 +216,12 @@ class ProducerState:
         if crc != crc32c(data[_CRC_FROM:]) or len(data) != 10 + count * _HEAD.size:
             raise CorruptLog("producer snapshot with a wrong checksum or length")
         state = cls()
-        for at in range(_SNAPSHOT_HEAD.size, len(data), _HEAD.size):
-            state._load(ProducerEntry(*_HEAD.unpack_from(data, at)))
-        state._open = dict(sorted(state._open.items()))
+        for (head,) in _HEAD_ALONE.iter_unpack(data[_SNAPSHOT_HEAD.size :]):
+            state._rows += head + _NO_OLDER
+        ages = list(_AGE.iter_unpack(state._rows))
+        state._slots = {age[0]: _ROW_SIZE * number for number, age in enumerate(ages)}
+        state._open = dict(sorted((age[2], age[0]) for age in ages if age[2] >= 0))
         return state
-
-    def _load(self, entry: ProducerEntry) -> None:
-        slot = self._new_row(entry.producer_id, entry.epoch)
-        _HEAD.pack_into(self._rows, slot, *entry)
-        if entry.txn_first_offset >= 0:
-            self._open[entry.txn_first_offset] = entry.producer_id
 
     def _new_row(self, producer_id: int, epoch: int) -> int:
         slot = self._slots[producer_id] = len(self._rows)

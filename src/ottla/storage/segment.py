@@ -29,6 +29,7 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 _RECENT_BYTES = 8 * MiB
 _WALK_BYTES = 4096
 _MAX_BOUNDARIES = 64
+_FEW_BATCHES = 8
 _PROBE = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _probe = _PROBE.unpack_from
 
@@ -338,8 +339,9 @@ class Segment:
 
     def _whole_batches(self, data: Buffer, start: int) -> tuple[int, int]:
         """Where the last whole batch ends, and the offset behind it if that was found out."""
-        at = max(self.offset_index.batch_at_or_below(start + len(data)) - start, 0)
-        next_offset = -1
+        at, next_offset = 0, -1
+        if (self._probe_batch(data, 0, start)[1] + LOG_OVERHEAD) * _FEW_BATCHES < len(data):
+            at = max(self.offset_index.batch_at_or_below(start + len(data)) - start, 0)
         while at + HEADER_SIZE <= len(data):
             base_offset, length, delta = self._probe_batch(data, at, start + at)
             if at + length + LOG_OVERHEAD > len(data):

@@ -1,0 +1,32 @@
+"""An answer from a coordinator: usually there before the handler returns, else when the machine lets go of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ottla.base.errors import ApiError
+from ottla.broker.context import RequestContext
+from ottla.broker.reply import Pending
+from ottla.coordination.decision import Token
+from ottla.protocol.codec import encode_response
+from ottla.protocol.schema import Response
+
+
+def ask(
+    context: RequestContext, submit: Callable[[Token], None], render: Callable[[Any], Response]
+) -> Pending:
+    """Give a coordinator a token to answer; `render` turns its value, or an ApiError, into the response.
+
+    The reply does not block: what the request changes is in place, or waits for others, when `submit` returns.
+    """
+    pending = Pending(blocking=False)
+
+    def answer(value: Any) -> None:
+        pending.resolve(encode_response(render(value), context.version, context.correlation_id))
+
+    try:
+        submit(answer)
+    except ApiError as refused:
+        answer(refused)
+    return pending

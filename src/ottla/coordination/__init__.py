@@ -1,0 +1,1 @@
+"""Groups and transactions: decide, append, replay, reply."""

@@ -1,0 +1,67 @@
+"""Pure: what a coordinator's machine decides: records to append, and replies that wait for them.
+
+A machine decides on its newest state. What it must remember for ever it says as records, and learns when they are
+replayed; what may be forgotten in a crash (who waits, when a session ends) is soft state that it changes at once.
+If the append fails the machine is discarded and loaded again, so nothing has to be rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from ottla.base.errors import ApiError
+
+KeyValue: TypeAlias = tuple[bytes, bytes | None]
+"""A record of the coordinator's own topic; no value is a tombstone."""
+
+Token: TypeAlias = Callable[[Any], None]
+"""Whoever asked; a machine keeps it, or puts it into a reply, and never calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transactional:
+    """The records belong to a producer's transaction and count when it commits."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to append, all or nothing, and whom to answer what once it is committed.
+
+    A reply is a value of the machine's own, or an ApiError. A token that is in no reply is parked in the machine.
+    """
+
+    records: Sequence[KeyValue] = ()
+    replies: Sequence[tuple[Token, Any]] = ()
+    transactional: Transactional | None = None
+
+
+def refuse(token: Token, code: int, message: str = "") -> Decision:
+    """Nothing changes, and the asker is told why."""
+    return Decision(replies=((token, ApiError(code, message)),))
+
+
+class Shard(Protocol):
+    """The machine behind one partition of a coordinator's topic."""
+
+    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
+        """Take in a record that is in the log: the only way in which durable state changes."""
+
+    def replay_marker(self, producer_id: int, committed: bool) -> None:
+        """A producer's transaction has ended, and with it what it wrote here counts or is void."""
+
+    def loaded(self, now_ms: int) -> None:
+        """Everything in the log has been replayed; clocks of soft state start now."""
+
+    def next_deadline_ms(self) -> int | None:
+        """When `tick` has something to do."""
+
+    def tick(self, now_ms: int) -> Decision:
+        """Whatever is due: sessions that end, rebalances that complete, offsets that expire."""
+
+    def parked(self) -> Sequence[Token]:
+        """Everybody who waits here, to be told when this broker is no longer the coordinator."""

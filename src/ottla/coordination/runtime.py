@@ -1,0 +1,270 @@
+"""Runs a coordinator's machines: decide, append, replay, reply; load with leadership, discard without it.
+
+One machine per partition of the coordinator's topic. Everything happens on the loop, and with one
+replica in one callback: no task, no queue, no lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from ottla.base.errors import ApiError, StorageError
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.base.tasks import Tasks
+from ottla.cluster.image import Delta, Image
+from ottla.coordination.decision import Decision, Shard, Token, Transactional
+from ottla.coordination.routing import partition_for
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import NO_TIMESTAMP, iter_headers, parse_header
+from ottla.protocol.records.builder import build_batch
+from ottla.protocol.records.control import read_end_transaction_marker
+from ottla.protocol.records.record import Record, read_records
+from ottla.replication.partition import Partition
+from ottla.replication.partitions import Partitions
+from ottla.storage.validate import ValidatedBatch
+
+log = logger(__name__)
+
+S = TypeVar("S", bound=Shard)
+
+_LOAD_BYTES = 1024 * 1024
+
+
+class _Hosted(Generic[S]):
+    """One machine and the partition it lives on; `loaded` once its log has been replayed."""
+
+    __slots__ = ("failed", "loaded", "partition", "shard", "timer", "timer_ms", "waiting")
+
+    def __init__(self, partition: Partition, shard: S) -> None:
+        self.partition = partition
+        self.shard = shard
+        self.loaded = False
+        self.failed = False
+        self.timer: asyncio.TimerHandle | None = None
+        self.timer_ms: int | None = None
+        # Replies that wait for the high watermark, in the order of their offsets.
+        self.waiting: deque[tuple[int, Token, Any]] = deque()
+
+
+class Coordinator(Generic[S]):
+    """All machines of one kind that this broker hosts."""
+
+    def __init__(
+        self,
+        topic: str,
+        make_shard: Callable[[int], S],
+        partitions: Partitions,
+        tasks: Tasks,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.topic = topic
+        self._make_shard = make_shard
+        self._partitions = partitions
+        self._tasks = tasks
+        self._now_ms = now_ms
+        self._partition_count = 0
+        self._hosted: dict[int, _Hosted[S]] = {}
+
+    async def apply(self, image: Image, delta: Delta) -> None:
+        """Follow the metadata: load what this broker now leads, discard what it does not."""
+        change = delta.topics.get(self.topic)
+        if change is None:
+            return
+        self._partition_count = 0 if change.after is None else len(change.after.partitions)
+        for index in list(self._hosted):
+            hosted = self._hosted[index]
+            if self._partitions.find(self.topic, index) is not hosted.partition:
+                self._discard(index)
+        for index in range(self._partition_count):
+            partition = self._partitions.find(self.topic, index)
+            if partition is not None and index not in self._hosted:
+                hosted = self._hosted[index] = _Hosted(partition, self._make_shard(index))
+                self._tasks.spawn(self._load(index, hosted))
+
+    def partition_of(self, key: str) -> int | None:
+        """The partition that a group or transactional id belongs to; None before the topic exists."""
+        return partition_for(key, self._partition_count) if self._partition_count else None
+
+    def shards(self) -> list[S]:
+        """Every machine that is loaded; ApiError while one of them is not."""
+        if not all(hosted.loaded for hosted in self._hosted.values()):
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic} is being loaded")
+        return [hosted.shard for hosted in self._hosted.values()]
+
+    def write(self, key: str, decide: Callable[[S, int], Decision]) -> None:
+        """Let the machine of `key` decide, and carry it out; ApiError if this is not its coordinator."""
+        hosted = self._find(key)
+        self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+
+    def write_at(self, index: int, decide: Callable[[S, int], Decision]) -> None:
+        """The same for a machine named by its partition."""
+        hosted = self._loaded(index)
+        self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+
+    def read(self, key: str, look: Callable[[S, int], Any], token: Token) -> None:
+        """Answer `token` from the machine of `key`, once all that was seen is committed."""
+        hosted = self._find(key)
+        self._reply(hosted, ((token, look(hosted.shard, self._now_ms())),))
+
+    def replay_marker(self, index: int, producer_id: int, committed: bool) -> None:
+        """A transaction marker was appended to this partition of the coordinator's topic."""
+        hosted = self._hosted.get(index)
+        if hosted is not None and hosted.loaded:
+            hosted.shard.replay_marker(producer_id, committed)
+            self._set_timer(hosted)
+
+    def _find(self, key: str) -> _Hosted[S]:
+        index = self.partition_of(key)
+        if index is None:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{self.topic} does not exist yet")
+        return self._loaded(index)
+
+    def _loaded(self, index: int) -> _Hosted[S]:
+        hosted = self._hosted.get(index)
+        if hosted is None:
+            raise ApiError(
+                ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led by this broker"
+            )
+        if not hosted.loaded:
+            raise ApiError(
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{index} is being loaded"
+            )
+        return hosted
+
+    def _carry_out(self, hosted: _Hosted[S], decision: Decision) -> None:
+        if decision.records:
+            try:
+                self._append(hosted, decision)
+            except (ApiError, StorageError) as failure:
+                self._fail(hosted, decision.replies, failure)
+                return
+            for key, value in decision.records:
+                hosted.shard.replay(key, value, decision.transactional)
+        self._reply(hosted, decision.replies)
+        self._set_timer(hosted)
+
+    def _append(self, hosted: _Hosted[S], decision: Decision) -> None:
+        now_ms = self._now_ms()
+        records = [
+            Record(timestamp=now_ms, key=key, value=value) for key, value in decision.records
+        ]
+        batch = build_batch(records, **_producer(decision.transactional))
+        view = memoryview(batch)
+        hosted.partition.append(ValidatedBatch(parse_header(view), view, NO_TIMESTAMP), now_ms)
+
+    def _reply(self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]]) -> None:
+        partition = hosted.partition
+        end = partition.log.end_offset
+        if partition.high_watermark >= end and not hosted.waiting:
+            for token, value in replies:
+                token(value)
+            return
+        for token, value in replies:
+            hosted.waiting.append((end, token, value))
+        partition.when_committed(end, lambda error: self._committed(hosted, end, error))
+
+    def _committed(self, hosted: _Hosted[S], end: int, error: int) -> None:
+        while hosted.waiting and hosted.waiting[0][0] <= end:
+            _, token, value = hosted.waiting.popleft()
+            token(
+                ApiError(ErrorCode.NOT_COORDINATOR, "the write was not committed")
+                if error
+                else value
+            )
+
+    def _set_timer(self, hosted: _Hosted[S]) -> None:
+        deadline_ms = hosted.shard.next_deadline_ms()
+        if deadline_ms == hosted.timer_ms:
+            return
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+        hosted.timer, hosted.timer_ms = None, deadline_ms
+        if deadline_ms is not None:
+            delay = max(0, deadline_ms - self._now_ms()) / 1000
+            hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
+
+    def _tick(self, hosted: _Hosted[S]) -> None:
+        hosted.timer, hosted.timer_ms = None, None
+        if not hosted.failed:
+            self._carry_out(hosted, hosted.shard.tick(self._now_ms()))
+
+    def _fail(
+        self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]], failure: Exception
+    ) -> None:
+        """An append failed: the machine may have run ahead of its log, so it is loaded anew."""
+        index = hosted.partition.tp.partition
+        log.warning("coordinator reloads", partition=hosted.partition.tp, reason=str(failure))
+        gone = ApiError(ErrorCode.NOT_COORDINATOR, "the coordinator could not write; try again")
+        self._discard(index)
+        for token, _ in replies:
+            token(gone)
+        if self._partitions.find(self.topic, index) is hosted.partition:
+            fresh = self._hosted[index] = _Hosted(hosted.partition, self._make_shard(index))
+            self._tasks.spawn(self._load(index, fresh))
+
+    def _discard(self, index: int) -> None:
+        hosted = self._hosted.pop(index)
+        hosted.failed = True
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+        gone = ApiError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} has moved")
+        waiting, hosted.waiting = hosted.waiting, deque()
+        for token in (*(each[1] for each in waiting), *hosted.shard.parked()):
+            token(gone)
+
+    async def _load(self, index: int, hosted: _Hosted[S]) -> None:
+        """Replay the log, a piece per turn of the loop."""
+        partition = hosted.partition
+        source, offset = partition.log, partition.log.start_offset
+        began = self._now_ms()
+        while offset < source.end_offset and not hosted.failed:
+            found = source.read(offset, _LOAD_BYTES, source.end_offset, at_least_one=True)
+            data = found.data
+            if found.cold is not None:
+                data = await asyncio.get_running_loop().run_in_executor(None, found.cold.read)
+            view = memoryview(data)
+            for pos, header in iter_headers(view):
+                _replay_batch(hosted.shard, view[pos : pos + header.size_bytes])
+                offset = header.last_offset + 1
+            await asyncio.sleep(0)
+        if hosted.failed:
+            return
+        hosted.shard.loaded(self._now_ms())
+        hosted.loaded = True
+        self._set_timer(hosted)
+        log.debug(
+            "coordinator loaded",
+            partition=TopicPartition(self.topic, index),
+            took_ms=self._now_ms() - began,
+        )
+
+
+def _producer(transactional: Transactional | None) -> dict[str, Any]:
+    if transactional is None:
+        return {}
+    return {
+        "producer_id": transactional.producer_id,
+        "producer_epoch": transactional.producer_epoch,
+        "transactional": True,
+    }
+
+
+def _replay_batch(shard: Shard, batch: memoryview) -> None:
+    header = parse_header(batch)
+    if header.is_control:
+        marker = read_end_transaction_marker(batch)
+        if marker is not None:
+            shard.replay_marker(header.producer_id, marker.committed)
+        return
+    transactional = (
+        Transactional(header.producer_id, header.producer_epoch)
+        if header.is_transactional
+        else None
+    )
+    for record in read_records(batch):
+        if record.key is not None:
+            shard.replay(record.key, record.value, transactional)
