@@ -71,7 +71,6 @@ class Node:
         controller = Controller(metadata, self._live, self._node_id)
         metadata.subscribe(self._apply_settings)
         metadata.subscribe(partitions.apply)
-        metadata.subscribe(self._apply_durability)
         await metadata.open()
         # An empty tree tells its listeners nothing; the directories must be opened all the same.
         await partitions.apply(metadata.image, Delta())
@@ -159,11 +158,6 @@ class Node:
         if delta.broker_configs:
             dynamic = image.broker_config(None), image.broker_config(self._node_id)
             self._live.update(Overlay(self._settings, *dynamic))
-
-    async def _apply_durability(self, image: Image, delta: Delta) -> None:
-        """A topic that promises to survive a power cut needs metadata that does."""
-        if self._tree is not None and self._partitions is not None:
-            await self._tree.set_durable(self._partitions.any_syncs_every_batch())
 
     def _broker(
         self,

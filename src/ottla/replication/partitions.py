@@ -52,15 +52,6 @@ class Partitions:
             if isinstance(topic, str):
                 yield from partitions.values()
 
-    def any_syncs_every_batch(self) -> bool:
-        """Whether some topic promises that acknowledged records survive a power cut."""
-        return any(
-            partition.syncs_every_batch
-            for topic, hosted in self._topics.items()
-            if isinstance(topic, str)
-            for partition in list(hosted.values())[:1]
-        )
-
     def find(self, topic: Topic, index: int) -> Partition | None:
         """The hosted partition, if it is here."""
         partitions = self._topics.get(topic)
@@ -124,7 +115,12 @@ class Partitions:
         except StorageError as failure:
             log.error("partition cannot be opened", partition=tp, reason=str(failure))
             return
-        hosted[placed.partition] = Partition(tp, opened, placed, request_flush=self._flush)
+        partition = hosted[placed.partition] = Partition(
+            tp, opened, placed, request_flush=self._flush
+        )
+        if opened.wants_sync:
+            # After a crash nobody knows what of the log was on the disk; until it is, it is not committed.
+            self._flush(partition)
 
     def _remove(self, topic: TopicImage) -> None:
         hosted = self._topics.pop(topic.name, {})

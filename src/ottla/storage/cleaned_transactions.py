@@ -1,4 +1,4 @@
-"""Pure: which transactions still have data while a log is compacted from its start.
+"""Which transactions still have data while a log is compacted from its start.
 
 Data of aborted transactions go at once. The marker that ended a transaction may go, after its
 delete horizon, only when a pass from the start of the log has met no batch of that transaction.

@@ -11,75 +11,39 @@ crash can tell which of these are still lying about.
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ottla.base.errors import CorruptLog, ProtocolError
-from ottla.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, Buffer
+from ottla.protocol.records.batch import (
+    HEADER_SIZE,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    Buffer,
+    parse_header,
+)
 from ottla.protocol.records.compression import Codec
 from ottla.protocol.records.record import record_section
 from ottla.storage import fs
 from ottla.storage.cleaned_segment import CleanedSegment
 from ottla.storage.cleaned_transactions import CleanedTransactions
+from ottla.storage.cleaner_job import Cleaned, Event, Job, Progress, Replacement
 from ottla.storage.compacted_batch import empty_batch, stamped_batch, thinned_batch
 from ottla.storage.compaction import SegmentFiles, group_segments
 from ottla.storage.dirty_keys import ALIVE, DEAD, TOMBSTONE, DirtyKeys
 from ottla.storage.producer_state import ProducerEntry, ProducerState
 from ottla.storage.recovery import good_batches, read_marker
 from ottla.storage.segment import Segment
-from ottla.storage.txn_index import AbortedTxn
 
 _REPORT_SECONDS = 0.5
 _BURY_TOMBSTONES = bytes.maketrans(bytes([TOMBSTONE]), bytes([DEAD]))
 
 
-class Job(NamedTuple):
-    """All that the compaction of one log depends on.
-
-    `segments` are (base offset, end offset, size) of every sealed segment below the offset up to
-    which the log may be compacted; `later_aborted` are the aborted transactions noted behind it;
-    `producers` is a producer snapshot.
-    """
-
-    directory: str
-    segments: list[tuple[int, int, int]]
-    first_dirty_offset: int
-    now_ms: int
-    delete_retention_ms: int
-    segment_bytes: int
-    segment_index_bytes: int
-    index_interval_bytes: int
-    memory_bytes: int
-    io_bytes_per_second: float
-    later_aborted: list[AbortedTxn]
-    producers: bytes
-
-
-class Progress(NamedTuple):
-    """Bytes read and written since the last report, so that the broker can call it off."""
-
-    bytes_read: int
-    bytes_written: int
-
-
-class Replacement(NamedTuple):
-    """Old segments, by base offset, and the base offset of the one that may take their place."""
-
-    old: list[int]
-    new: int
-
-
-class Cleaned(NamedTuple):
-    """The log is compacted up to here; what lies behind is still dirty."""
-
-    end_offset: int
-
-
-Event = Progress | Replacement | Cleaned
-
-
 def clean(job: Job) -> Iterator[Event]:
     """Compact a log; says what to swap in while it goes on."""
-    return _Cleaner(job).run()
+    cleaner = _Cleaner(job)
+    try:
+        yield from cleaner.run()
+    except ProtocolError as error:
+        raise CorruptLog(f"{job.directory}, batch at {cleaner.offset}: {error}") from error
 
 
 class _Cleaner:
@@ -89,11 +53,12 @@ class _Cleaner:
             Segment(job.directory, base, size, job.now_ms) for base, _, size in job.segments
         ]
         aborted = [txn for segment in self._segments for txn in segment.txn_index.all()]
-        self._transactions = CleanedTransactions([*aborted, *map(_as_aborted, job.later_aborted)])
+        self._transactions = CleanedTransactions([*aborted, *job.later_aborted])
         self._last_of_producer = {
             entry.producer_id: entry
             for entry in ProducerState.decode_snapshot(job.producers).entries()
         }
+        self.offset = job.first_dirty_offset
         self._keys = DirtyKeys()
         self._end_offset = job.first_dirty_offset
         self._number = self._keys.next_number
@@ -102,12 +67,19 @@ class _Cleaner:
     def run(self) -> Iterator[Event]:
         """Both passes."""
         yield from self._note_dirty_keys()
+        job = self._job
+        sizes = fs.list_files(job.directory)
         files = [
-            _files_of(segment, end)
-            for segment, (base, end, _) in zip(self._segments, self._job.segments, strict=True)
+            SegmentFiles(
+                base,
+                end,
+                size,
+                sizes.get(f"{base:020d}.index", 0),
+                sizes.get(f"{base:020d}.timeindex", 0),
+            )
+            for base, end, size in job.segments
             if base < self._end_offset
         ]
-        job = self._job
         for group in group_segments(files, job.segment_bytes, job.segment_index_bytes):
             yield from self._clean_group([each.base_offset for each in group])
         yield self._pace.report()
@@ -143,7 +115,8 @@ class _Cleaner:
                 changed = changed or kept is not batch
                 if kept is not None:
                     self._pace.wrote(len(kept))
-                    target.append(kept, header.last_offset, _max_timestamp(header, kept))
+                    latest = (header if kept is batch else parse_header(kept)).max_timestamp
+                    target.append(kept, header.last_offset, latest)
                 if self._pace.must_report():
                     yield self._pace.report()
         if not changed:
@@ -226,10 +199,9 @@ class _Cleaner:
         try:
             for position, header, batch in good_batches(segment, 0, segment.base_offset):
                 self._pace.read(header.size_bytes)
+                self.offset = header.base_offset
                 yield header, batch
                 end = position + header.size_bytes
-        except ProtocolError as error:
-            raise CorruptLog(f"{segment.path} at {end}: {error}") from error
         finally:
             segment.close()
         if end != segment.size_bytes:

@@ -57,11 +57,11 @@ def stamped_batch(
     records = bytearray()
     latest = NO_TIMESTAMP
     for state in states:
-        size, body = long_varint(section, pos)
+        size, body = _varint_at(section, pos)
         pos = body + size
         if state == DEAD:
             continue
-        delta, rest = long_varint(section, body + 1)
+        delta, rest = _varint_at(section, body + 1)
         timestamp = timestamp_of(header, delta)
         latest = max(latest, timestamp)
         moved = varint(timestamp - horizon_ms)
@@ -92,3 +92,10 @@ def _pack(header: BatchHeader, count: int, latest: int, records: bytes) -> bytea
     if header.codec != Codec.NONE:
         records = compress(header.codec, records)
     return pack_batch(header._replace(count=count), records)
+
+
+def _varint_at(data: bytes, pos: int) -> tuple[int, int]:
+    byte = data[pos]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), pos + 1
+    return long_varint(data, pos)
