@@ -30,7 +30,8 @@ from ottla.storage.compacted_batch import empty_batch, stamped_batch, thinned_ba
 from ottla.storage.compaction import SegmentFiles, group_segments
 from ottla.storage.dirty_keys import ALIVE, DEAD, TOMBSTONE, DirtyKeys
 from ottla.storage.producer_state import ProducerEntry, ProducerState
-from ottla.storage.recovery import good_batches, read_marker
+from ottla.storage.recovery import good_batches
+from ottla.storage.replay import read_marker
 from ottla.storage.segment import Segment
 
 _REPORT_SECONDS = 0.5

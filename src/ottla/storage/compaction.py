@@ -6,10 +6,13 @@ than min.compaction.lag.ms. Differs from Kafka: a segment that only partly lies 
 stable offset is left alone, so that the keys of an open transaction shadow nothing.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from ottla.config.log import LogConfig
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ottla.config.log import LogConfig
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 

@@ -8,6 +8,8 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -109,9 +111,9 @@ class Compactor:
             log.error("log is not compacted any more", partition=partition, error=str(error))
         except StorageError as error:
             metrics.CLEANER_FAILURES.value += 1
+            # Perhaps retention has just deleted what the cleaner was to read. A disk that really
+            # fails is taken out of use by whoever appends or reads next.
             log.warning("compaction failed", partition=partition, error=str(error))
-            if isinstance(error, LogDirOffline) and self._still_holds(picked):
-                picked.log.log_dir.fail(error)
         finally:
             metrics.CLEANER_SECONDS.value += monotonic() - started
             if not done:
@@ -240,10 +242,8 @@ class Compactor:
         if process is None:
             return
         if process.returncode is None:
-            try:
+            with suppress(ProcessLookupError):
                 process.kill()
-            except ProcessLookupError:
-                pass
         await process.wait()
 
     async def _in_thread(self, work: Callable[..., None], *args: object) -> None:
@@ -275,8 +275,7 @@ def _cleaning_of(source: "Log", now_ms: int) -> Cleaning:
 
 def _sealed(source: "Log") -> "list[tuple[Segment, int]]":
     """Each sealed segment with the offset at which it ends."""
-    segments = source.segments
-    return [(each, after.base_offset) for each, after in zip(segments, segments[1:], strict=False)]
+    return [(each, after.base_offset) for each, after in pairwise(source.segments)]
 
 
 def _load_indexes(segments: "list[Segment]") -> None:
@@ -291,7 +290,5 @@ def _remove_cleaned(directory: str) -> None:
 
 
 def _error_of(failed: Failed) -> StorageError:
-    for kind in (CorruptLog, LogDirOffline):
-        if failed.error == kind.__name__:
-            return kind(failed.text)
-    return StorageError(failed.text)
+    kind = CorruptLog if failed.error == CorruptLog.__name__ else StorageError
+    return kind(failed.text)

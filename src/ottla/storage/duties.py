@@ -1,4 +1,4 @@
-"""The background work of storage: flushes, checkpoints, retention and delayed removal.
+"""The background work of storage: flushes, checkpoints, retention, compaction, delayed removal.
 
 Each duty is one asyncio task. Decisions are made on the loop, a slice of the logs at a time;
 waiting for the disk happens in the executor. A duty that meets a storage error says so and goes on:
@@ -14,6 +14,7 @@ from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.units import MINUTE_MS, MiB
 from ottla.storage import checkpoint, fs
+from ottla.storage.compactor import Compactor
 
 if TYPE_CHECKING:
     from ottla.storage.log import Log
@@ -26,6 +27,7 @@ FLUSH_CHECK_INTERVAL_MS = 1_000
 FLUSH_BYTES = 64 * MiB
 IDLE_FLUSH_BYTES = MiB
 IDLE_FLUSH_MS = MINUTE_MS
+MIN_BACKOFF_MS = 10
 _SLICE = 100
 
 
@@ -38,6 +40,7 @@ class Duties:
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
         self._written: dict[tuple[str, str], bytes] = {}
+        self._compactor = Compactor(logs, clock, self._unlink_later)
 
     def start(self) -> None:
         """Begin every duty on the running loop."""
@@ -50,6 +53,7 @@ class Duties:
             (config.replica_high_watermark_checkpoint_interval_ms, self.write_high_watermarks),
             (config.log_retention_check_interval_ms, self.apply_retention),
             (config.producer_id_expiration_check_interval_ms, self.expire_producers),
+            (max(config.log_cleaner_backoff_ms, MIN_BACKOFF_MS), self.compact_logs),
         ):
             first_ms = min(interval_ms, delay_ms)
             self._tasks.append(asyncio.create_task(self._repeat(first_ms, interval_ms, duty)))
@@ -86,8 +90,13 @@ class Duties:
                 log.warning("retention failed", partition=each.tp, error=str(error))
                 continue
             if paths:
-                self._later(each.config.file_delete_delay_ms, fs.unlink, paths)
+                self._unlink_later(each.config.file_delete_delay_ms, paths)
             each.collect_garbage()
+
+    async def compact_logs(self) -> None:
+        """Compact every log that is due, and write down how far."""
+        if self._logs.config.log_cleaner_enable and await self._compactor.compact_due_logs():
+            await self.write_cleaner_offsets()
 
     async def expire_producers(self) -> None:
         """Forget the producers that have been silent for too long."""
@@ -111,11 +120,20 @@ class Duties:
         """Write the high watermarks."""
         await self._write(checkpoint.HIGH_WATERMARKS, lambda each: each.high_watermark)
 
+    async def write_cleaner_offsets(self) -> None:
+        """Write up to where each log has been compacted."""
+        await self._write(
+            checkpoint.CLEANER_OFFSETS,
+            lambda each: each.first_dirty_offset,
+            lambda each: each.first_dirty_offset > 0,
+        )
+
     async def write_checkpoints(self) -> None:
         """Write every checkpoint file that has changed."""
         await self.write_recovery_points()
         await self.write_start_offsets()
         await self.write_high_watermarks()
+        await self.write_cleaner_offsets()
 
     def remove_tree_later(self, path: str, delay_ms: int) -> None:
         """Remove a directory that has been set aside, after a delay."""
@@ -177,6 +195,9 @@ class Duties:
             log_dir.fail(error)
             return
         self._written[key] = content
+
+    def _unlink_later(self, delay_ms: int, paths: list[str]) -> None:
+        self._later(delay_ms, fs.unlink, paths)
 
     def _later(
         self, delay_ms: int, remove: Callable[..., None], target: str | Sequence[str]

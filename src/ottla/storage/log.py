@@ -9,6 +9,7 @@ the replication layer; storage reads it for retention and for the checkpoint onl
 import random
 import uuid
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ottla.base.errors import ApiError, CorruptLog, DiskFull, LogDirOffline, OffsetOutOfRange
@@ -62,7 +63,6 @@ class Log:
         "_config",
         "_directory_changed",
         "_fresh",
-        "_generation",
         "_index_interval",
         "_max_entries",
         "_roll_after_ms",
@@ -73,6 +73,8 @@ class Log:
         "directory",
         "end_offset",
         "epochs",
+        "first_dirty_offset",
+        "generation",
         "high_watermark",
         "last_flush_ms",
         "log_dir",
@@ -114,7 +116,9 @@ class Log:
         known = loaded.recovery_point == loaded.end_offset
         self._checked = (self._active, self._active.size_bytes if known else 0)
         self._directory_changed = self._fresh = True
-        self._generation = 0
+        # Truncations so far: whatever was read or written before one may not be the log's any more.
+        self.generation = 0
+        self.first_dirty_offset = 0
         self.config = config
 
     @classmethod
@@ -157,8 +161,11 @@ class Log:
         self._index_interval = config.index_interval_bytes
         # The time index keeps its last slot for the entry written when the segment is rolled.
         self._max_entries = max(config.segment_index_bytes // 12 - 1, 1)
-        jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
-        self._roll_after_ms = config.segment_ms - (random.randrange(jitter_ms) if jitter_ms else 0)
+        segment_ms = config.segment_ms
+        if "compact" in config.cleanup_policy:  # what is not rolled cannot be compacted
+            segment_ms = min(segment_ms, config.max_compaction_lag_ms)
+        jitter_ms = min(config.segment_jitter_ms, segment_ms)
+        self._roll_after_ms = segment_ms - (random.randrange(jitter_ms) if jitter_ms else 0)
 
     @property
     def size_bytes(self) -> int:
@@ -267,13 +274,13 @@ class Log:
             self.log_dir.fail(error)
             raise
 
-    def offset_for_time(self, timestamp_ms: int, upper_offset: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the first record not older, below upper_offset."""
-        return log_read.offset_for_time(self, timestamp_ms, upper_offset)
+    def scans_for_time(self, timestamp_ms: int, upper_offset: int) -> Iterator[log_read.Scan]:
+        """What to look through, each in a thread, for the first record not older."""
+        return log_read.scans_for_time(self, timestamp_ms, upper_offset)
 
-    def max_timestamp_offset(self, upper_offset: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the first record with the largest timestamp."""
-        return log_read.max_timestamp_offset(self, upper_offset)
+    def scans_for_max_timestamp(self, upper_offset: int) -> Iterator[log_read.Scan]:
+        """What to look through, in a thread, for the first record with the largest timestamp."""
+        return log_read.scans_for_max_timestamp(self, upper_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """The greatest epoch at or below the one asked for, and where it ends; (-1, -1) if none."""
@@ -337,7 +344,7 @@ class Log:
         sealed = [*(self._unchecked if checkpoint else self._unsynced)]
         ticket = FlushTicket(
             end_offset=self.end_offset,
-            generation=self._generation,
+            generation=self.generation,
             sealed=sealed,
             active=(active, active.size_bytes),
             is_checkpoint=checkpoint,
@@ -350,7 +357,7 @@ class Log:
 
     def flush_done(self, ticket: FlushTicket) -> None:
         """Take note that a flush has finished."""
-        if ticket.generation != self._generation:
+        if ticket.generation != self.generation:
             # Truncated meanwhile: what was synced may not be what the log holds now.
             return
         self.synced_offset = max(self.synced_offset, ticket.end_offset)
@@ -552,12 +559,13 @@ class Log:
             fs.unlink(segment.paths)
 
     def _after_truncation(self) -> None:
-        self._generation += 1
+        self.generation += 1
         self._directory_changed = True
         end = self.end_offset
         self.synced_offset = min(self.synced_offset, end)
         self.recovery_point = min(self.recovery_point, end)
         self.high_watermark = min(self.high_watermark, end)
+        self.first_dirty_offset = min(self.first_dirty_offset, end)
         kept = self.segments[:-1]
         self._unsynced = [segment for segment in self._unsynced if segment in kept]
         self._unchecked = [segment for segment in self._unchecked if segment in kept]

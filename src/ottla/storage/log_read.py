@@ -3,6 +3,8 @@
 Functions over a Log, beside it only so that neither file grows too long.
 """
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.protocol.records.batch import HEADER_SIZE, BatchHeader, Buffer, parse_header
@@ -67,6 +69,11 @@ class LogRead(NamedTuple):
 
 EMPTY = LogRead(b"")
 
+Found = tuple[int, int, int]
+"""(offset, timestamp, leader epoch) of a record."""
+
+Scan = Callable[[], Found | None]
+
 
 def read(log: "Log", offset: int, max_bytes: int, upper_offset: int, at_least_one: bool) -> LogRead:
     """Whole batches from one segment, starting with the one that holds the offset."""
@@ -84,10 +91,11 @@ def read(log: "Log", offset: int, max_bytes: int, upper_offset: int, at_least_on
     return EMPTY
 
 
-def offset_for_time(
-    log: "Log", timestamp_ms: int, upper_offset: int
-) -> tuple[int, int, int] | None:
-    """(offset, timestamp, leader epoch) of the first record not older than a time."""
+def scans_for_time(log: "Log", timestamp_ms: int, upper_offset: int) -> Iterator[Scan]:
+    """What to look through, one after another, for the first record not older than a time.
+
+    Finding the batch is quick. Going through its records is not: call each scan in a thread.
+    """
     start = log.start_offset
     for number in range(log.segment_number(start), len(log.segments)):
         segment = log.segments[number]
@@ -98,31 +106,37 @@ def offset_for_time(
         while position < segment.size_bytes:
             header = _header_at(segment, position)
             if header.base_offset >= upper_offset:
-                return None
+                return
             if header.max_timestamp >= timestamp_ms:
                 batch = fs.pread(segment.fd, header.size_bytes, position)
-                found = first_record_at_or_after(batch, timestamp_ms, 0, start)
-                if found is not None:
-                    return (*found, header.leader_epoch) if found[0] < upper_offset else None
+                yield partial(_first_not_older, batch, timestamp_ms, start, upper_offset)
             position += header.size_bytes
-    return None
 
 
-def max_timestamp_offset(log: "Log", upper_offset: int) -> tuple[int, int, int] | None:
-    """(offset, timestamp, leader epoch) of the first record with the largest timestamp."""
+def scans_for_max_timestamp(log: "Log", upper_offset: int) -> Iterator[Scan]:
+    """What to look through, in a thread, for the first record with the largest timestamp."""
     candidates = [segment for segment in log.segments if segment.size_bytes]
     if not candidates:
-        return None
+        return
     segment = max(candidates, key=lambda each: (each.largest_timestamp(), -each.base_offset))
-    if segment.max_timestamp < 0:
+    if segment.max_timestamp >= 0:
+        position = segment.locate(segment.max_timestamp_offset, fs.pread, segment.fd)
+        batch = fs.pread(segment.fd, _header_at(segment, position).size_bytes, position)
+        yield partial(_with_largest_timestamp, batch, log.start_offset, upper_offset)
+
+
+def _first_not_older(batch: Buffer, timestamp_ms: int, start: int, upper: int) -> Found | None:
+    found = first_record_at_or_after(batch, timestamp_ms, 0, start)
+    if found is None or found[0] >= upper:
         return None
-    position = segment.locate(segment.max_timestamp_offset, fs.pread, segment.fd)
-    header = _header_at(segment, position)
-    batch = fs.pread(segment.fd, header.size_bytes, position)
+    return (*found, parse_header(batch).leader_epoch)
+
+
+def _with_largest_timestamp(batch: Buffer, start: int, upper: int) -> Found | None:
     found = max_timestamp_record(batch)
-    if found is None or not log.start_offset <= found[0] < upper_offset:
+    if found is None or not start <= found[0] < upper:
         return None
-    return (*found, header.leader_epoch)
+    return (*found, parse_header(batch).leader_epoch)
 
 
 def aborted_transactions(log: "Log", fetch_offset: int, upper_offset: int) -> list[AbortedTxn]:

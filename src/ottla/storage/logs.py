@@ -200,6 +200,7 @@ class Logs:
         points = checkpoint.read(log_dir.path, checkpoint.RECOVERY_POINTS)
         starts = checkpoint.read(log_dir.path, checkpoint.START_OFFSETS)
         marks = checkpoint.read(log_dir.path, checkpoint.HIGH_WATERMARKS)
+        cleaned = checkpoint.read(log_dir.path, checkpoint.CLEANER_OFFSETS)
         for name in fs.list_directories(log_dir.path):
             directory = f"{log_dir.path}/{name}"
             match = _PARTITION.fullmatch(name)
@@ -225,6 +226,7 @@ class Logs:
             opened.high_watermark = min(
                 max(marks.get(tp, 0), opened.start_offset), opened.end_offset
             )
+            opened.first_dirty_offset = cleaned.get(tp, 0)
         return -1 if epoch is None else epoch
 
     def _is_stray(

@@ -10,6 +10,8 @@ from ottla.base.errors import OffsetOutOfRange
 from ottla.config.log import LogConfig
 from ottla.protocol.records.batch import iter_headers
 from ottla.storage import fs
+from ottla.storage.log import Log
+from ottla.storage.log_read import Found
 from tests.unit.storage.samples import NOW_MS, append, fill, make_batch, open_log, read_all
 
 SMALL = LogConfig(segment_bytes=8192, index_interval_bytes=1024)
@@ -20,6 +22,14 @@ def test_a_consumer_sees_every_batch_once(tmp_path: Path, max_bytes: int) -> Non
     log = open_log(tmp_path, SMALL)
     fill(log, 40)
     assert [header.base_offset for header in read_all(log, max_bytes)] == list(range(0, 400, 10))
+
+
+def offset_for_time(log: Log, timestamp_ms: int, upper: int) -> Found | None:
+    return next((f for scan in log.scans_for_time(timestamp_ms, upper) if (f := scan())), None)
+
+
+def max_timestamp_offset(log: Log, upper: int) -> Found | None:
+    return next((f for scan in log.scans_for_max_timestamp(upper) if (f := scan())), None)
 
 
 def test_the_end_of_the_log_is_readable_but_empty(tmp_path: Path) -> None:
@@ -74,33 +84,37 @@ def test_lookup_by_time_goes_down_to_the_record(tmp_path: Path) -> None:
             log, make_batch(10, value=b"x" * 100, timestamp=NOW_MS + 10 * n), leader_epoch=n // 20
         )
     for wanted in (0, 5, 37, 399):
-        assert log.offset_for_time(NOW_MS + wanted, 400) == (wanted, NOW_MS + wanted, wanted // 200)
-    assert log.offset_for_time(0, 400) == (0, NOW_MS, 0)
-    assert log.offset_for_time(NOW_MS + 400, 400) is None
-    assert log.offset_for_time(NOW_MS + 399, 399) is None
+        assert offset_for_time(log, NOW_MS + wanted, 400) == (
+            wanted,
+            NOW_MS + wanted,
+            wanted // 200,
+        )
+    assert offset_for_time(log, 0, 400) == (0, NOW_MS, 0)
+    assert offset_for_time(log, NOW_MS + 400, 400) is None
+    assert offset_for_time(log, NOW_MS + 399, 399) is None
 
 
 def test_lookup_by_time_copes_with_times_out_of_order(tmp_path: Path) -> None:
     log = open_log(tmp_path, SMALL)
     for n in (5, 1, 9, 3, 2):
         append(log, make_batch(timestamp=NOW_MS + n))
-    assert log.offset_for_time(NOW_MS + 1, 5) == (0, NOW_MS + 5, 0)
-    assert log.offset_for_time(NOW_MS + 6, 5) == (2, NOW_MS + 9, 0)
+    assert offset_for_time(log, NOW_MS + 1, 5) == (0, NOW_MS + 5, 0)
+    assert offset_for_time(log, NOW_MS + 6, 5) == (2, NOW_MS + 9, 0)
 
 
 def test_lookup_by_time_starts_at_the_log_start(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log, make_batch(10))
     log.advance_start_offset(4)
-    assert log.offset_for_time(NOW_MS, 10) == (4, NOW_MS + 4, 0)
+    assert offset_for_time(log, NOW_MS, 10) == (4, NOW_MS + 4, 0)
 
 
 def test_the_largest_timestamp(tmp_path: Path) -> None:
     log = open_log(tmp_path, SMALL)
-    assert log.max_timestamp_offset(0) is None
+    assert max_timestamp_offset(log, 0) is None
     for n in (5, 9, 3):
         append(log, make_batch(3, timestamp=NOW_MS + 100 * n))
-    assert log.max_timestamp_offset(9) == (5, NOW_MS + 902, 0)
+    assert max_timestamp_offset(log, 9) == (5, NOW_MS + 902, 0)
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,7 +8,6 @@ is ever tiered or pending.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, Final
@@ -78,37 +77,60 @@ class _Lookup:
             topics=[
                 ListOffsetsTopicResponse(
                     name=topic.name,
-                    partitions=[self._answer(topic.name, wanted) for wanted in topic.partitions],
+                    partitions=[self._end(topic.name, wanted) for wanted in topic.partitions],
                 )
                 for topic in self._request.topics
             ]
         )
 
     async def by_turns(self) -> ListOffsetsResponse:
-        """Between two lookups that read batches, everybody else gets a turn."""
+        """Records are gone through in a thread; meanwhile everybody else gets a turn."""
         response = ListOffsetsResponse()
         for topic in self._request.topics:
-            answers = []
-            for wanted in topic.partitions:
-                answers.append(self._answer(topic.name, wanted))
-                await asyncio.sleep(0)
+            answers = [await self._either(topic.name, wanted) for wanted in topic.partitions]
             response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
         return response
 
-    def _answer(self, topic: str, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-        index = wanted.partition_index
+    async def _either(
+        self, topic: str, wanted: ListOffsetsPartition
+    ) -> ListOffsetsPartitionResponse:
+        if wanted.timestamp in _NO_NEED_TO_READ:
+            return self._end(topic, wanted)
         try:
-            self._check(topic, wanted)
-            partition = self._context.broker.partitions.leader(topic, index)
-            partition.check_leader_epoch(wanted.current_leader_epoch)
-            offset, timestamp, epoch = _find(partition, wanted.timestamp, self._upper(partition))
+            found = await self._find(self._partition(topic, wanted), wanted.timestamp)
         except (ApiError, StorageError) as failure:
-            return ListOffsetsPartitionResponse(
-                partition_index=index, error_code=error_code_of(failure)
-            )
-        return ListOffsetsPartitionResponse(
-            partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=epoch
-        )
+            return _failed(wanted, failure)
+        return _answer(wanted, found)
+
+    def _end(self, topic: str, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        try:
+            partition = self._partition(topic, wanted)
+        except (ApiError, StorageError) as failure:
+            return _failed(wanted, failure)
+        log = partition.log
+        if wanted.timestamp == _LATEST:
+            return _answer(wanted, (self._upper(partition), -1, partition.leader_epoch))
+        if wanted.timestamp in (_EARLIEST, _EARLIEST_LOCAL):
+            return _answer(wanted, (log.start_offset, -1, log.epochs.epoch_of(log.start_offset)))
+        return _answer(wanted, _NOT_FOUND)
+
+    async def _find(self, partition: Partition, timestamp: int) -> _Found:
+        broker, upper = self._context.broker, self._upper(partition)
+        if timestamp == _MAX_TIMESTAMP:
+            scans = partition.log.scans_for_max_timestamp(upper)
+        else:
+            scans = partition.log.scans_for_time(timestamp, upper)
+        for scan in scans:
+            found = await broker.loop.run_in_executor(broker.executor, scan)
+            if found is not None:
+                return found
+        return _NOT_FOUND
+
+    def _partition(self, topic: str, wanted: ListOffsetsPartition) -> Partition:
+        self._check(topic, wanted)
+        partition = self._context.broker.partitions.leader(topic, wanted.partition_index)
+        partition.check_leader_epoch(wanted.current_leader_epoch)
+        return partition
 
     def _check(self, topic: str, wanted: ListOffsetsPartition) -> None:
         if self._asked[topic, wanted.partition_index] > 1:
@@ -125,14 +147,19 @@ class _Lookup:
         return partition.high_watermark
 
 
-def _find(partition: Partition, timestamp: int, upper_offset: int) -> _Found:
-    log = partition.log
-    if timestamp == _LATEST:
-        return upper_offset, -1, partition.leader_epoch
-    if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
-        return log.start_offset, -1, log.epochs.epoch_of(log.start_offset)
-    if timestamp in (_LATEST_TIERED, _EARLIEST_PENDING_UPLOAD):
-        return _NOT_FOUND
-    if timestamp == _MAX_TIMESTAMP:
-        return log.max_timestamp_offset(upper_offset) or _NOT_FOUND
-    return log.offset_for_time(timestamp, upper_offset) or _NOT_FOUND
+def _answer(wanted: ListOffsetsPartition, found: _Found) -> ListOffsetsPartitionResponse:
+    offset, timestamp, epoch = found
+    return ListOffsetsPartitionResponse(
+        partition_index=wanted.partition_index,
+        timestamp=timestamp,
+        offset=offset,
+        leader_epoch=epoch,
+    )
+
+
+def _failed(
+    wanted: ListOffsetsPartition, failure: ApiError | StorageError
+) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=wanted.partition_index, error_code=error_code_of(failure)
+    )
