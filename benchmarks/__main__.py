@@ -20,6 +20,7 @@ from benchmarks.scenarios import SCENARIOS
 from benchmarks.scenarios.scenario import Scale, Scenario
 from benchmarks.tables import markdown, summary, terminal_table
 from tools.apache_kafka import KafkaUnavailable, jars
+from tools.probe import NotServing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results"
@@ -30,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     options.add_argument("--quick", action="store_true", help="one small run of everything")
     options.add_argument("--runs", type=int, help="runs of each scenario (default 5, quick 1)")
-    options.add_argument("--only", help="scenarios to run, separated by commas; see --list")
-    options.add_argument("--list", action="store_true", help="show the scenarios and leave")
+    options.add_argument("--only", metavar="ROW,...", help="what to run; see --list")
+    options.add_argument("--list", action="store_true", help="show scenarios and rows, and leave")
     options.add_argument("--output", type=Path, default=RESULTS, help="where the files go")
     alone = options.add_mutually_exclusive_group()
     alone.add_argument("--ottla-only", action="store_true", help="leave Kafka out")
@@ -40,15 +41,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def choose(only: str | None) -> tuple[Scenario, ...]:
-    """The scenarios that `--only` names, or all."""
+    """The scenarios that `--only` names, by their own name or that of a row, or all."""
     if only is None:
         return SCENARIOS
-    by_name = {scenario.name: scenario for scenario in SCENARIOS}
     names = [name.strip() for name in only.split(",")]
+    by_name = {row.name: scenario for scenario in SCENARIOS for row in scenario.rows}
+    by_name |= {scenario.name: scenario for scenario in SCENARIOS}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise SystemExit(f"no such scenario: {', '.join(unknown)}; --list shows them")
-    return tuple(by_name[name] for name in names)
+        raise SystemExit(f"no such row: {', '.join(unknown)}; --list shows them")
+    return tuple(dict.fromkeys(by_name[name] for name in names))
 
 
 def contestants(options: argparse.Namespace) -> tuple[str, ...]:
@@ -89,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the comparison; the exit code tells whether every scenario could be measured."""
     options = parser().parse_args(arguments)
     if options.list:
-        print("\n".join(scenario.name for scenario in SCENARIOS))
+        for scenario in SCENARIOS:
+            print(f"{scenario.name}: {', '.join(row.name for row in scenario.rows)}")
         return 0
     names, scenarios = contestants(options), choose(options.only)
     allow_many_connections()
@@ -100,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runner = Runner(Plan(names, scenarios, runs, Scale(options.quick), data_dir))
     try:
         results = runner.run()
+    except NotServing as error:
+        raise SystemExit(str(error)) from error
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
     rows = results.measured()

@@ -15,7 +15,10 @@ from tools.probe import NotServing, wait_until_serving
 SETTINGS = {
     # so that a compaction begins when the benchmark wants it
     "log.cleaner.backoff.ms": "1000",
+    # so that the data of one run is gone before the next
+    "log.segment.delete.delay.ms": "100",
 }
+DELETED_WITHIN_SECONDS = 30.0
 
 
 class Contestant(ABC):
@@ -64,6 +67,14 @@ class Contestant(ABC):
     def memory_mb(self) -> float:
         """Memory the broker holds now."""
         return memory_mb(self.pid)
+
+    def wait_until_deleted(self) -> None:
+        """Returns when the files of all deleted topics are gone."""
+        deadline = time.monotonic() + DELETED_WITHIN_SECONDS
+        while next(self.data_dir.glob("*/*-delete"), None) is not None:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.name} keeps the files of deleted topics")
+            time.sleep(0.05)
 
     def partition_dir(self, topic: str, partition: int = 0) -> Path:
         """Where the broker keeps one partition: both use Kafka's names for directories."""

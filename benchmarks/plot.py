@@ -22,21 +22,20 @@ def draw(results: Sequence[RowResult], facts: Mapping[str, str], path: Path) -> 
         return
     figure, axes = pyplot.subplots(figsize=(11, 1.5 + 0.3 * len(compared)), layout="constrained")
     for position, result in enumerate(reversed(compared)):
-        advantage = result.advantage or 1.0
+        advantage, goal = result.advantage or 1.0, _goal_advantage(result)
         colour = BETTER if advantage >= 1 else WORSE
         axes.barh(position, advantage - 1, left=1, color=colour)
         axes.annotate(
             f"{advantage:.2g}x",
-            (max(advantage, 1), position),
+            (max(advantage, goal or 1, 1), position),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
             fontsize=8,
         )
-        goal = _goal_advantage(result)
         if goal is not None:
             axes.plot([goal, goal], [position - 0.4, position + 0.4], color=GOAL, linewidth=1.5)
-    axes.set_yticks(range(len(compared)), [result.row.title for result in reversed(compared)])
+    axes.set_yticks(range(len(compared)), [result.row.label for result in reversed(compared)])
     axes.tick_params(axis="y", labelsize=8)
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)

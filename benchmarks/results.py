@@ -24,6 +24,11 @@ class Row:
     higher_is_better: bool = True
     goal: Goal | None = None
 
+    @property
+    def label(self) -> str:
+        """The title with its unit."""
+        return f"{self.title} ({self.unit})"
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:

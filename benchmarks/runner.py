@@ -43,6 +43,7 @@ class Runner:
         self.plan = plan
         self.results = Results(all_rows())
         self.failures: list[str] = []
+        self._running: list[Contestant] = []
 
     def run(self) -> Results:
         """Starts the brokers, runs every scenario, and reads their memory at the end."""
@@ -59,17 +60,16 @@ class Runner:
 
     @contextmanager
     def _brokers(self) -> Iterator[list[Contestant]]:
-        brokers: list[Contestant] = []
         try:
             for name in self.plan.names:
                 _say(f"starting {name}")
-                brokers.append(CONTESTANTS[name](self.plan.data_dir / name))
-                brokers[-1].start()
-            yield brokers
+                broker = CONTESTANTS[name](self.plan.data_dir / name)
+                self._running.append(broker)
+                broker.start()
+            yield self._running
         finally:
-            for broker in brokers:
-                broker.stop()
-                shutil.rmtree(broker.data_dir, ignore_errors=True)
+            while self._running:
+                _remove(self._running.pop())
 
     def _run_shared(self, scenario: Scenario, brokers: Sequence[Contestant]) -> None:
         """Warms each broker, then lets them take turns; one that fails leaves this scenario."""
@@ -97,24 +97,31 @@ class Runner:
             for name in self.plan.names:
                 broker = CONTESTANTS[name](self.plan.data_dir / f"{name}-fresh")
                 try:
-                    broker.start()
-                    self._measured(scenario, broker, run)
+                    with self._reporting(scenario, broker) as outcome:
+                        broker.start()
+                    if outcome.succeeded:
+                        self._measured(scenario, broker, run)
                 finally:
-                    broker.stop()
-                    shutil.rmtree(broker.data_dir, ignore_errors=True)
+                    _remove(broker)
 
     def _runs(self, scenario: Scenario) -> int:
-        return min(self.plan.runs, scenario.max_runs)
+        return min(self.plan.runs, scenario.max_runs or self.plan.runs)
 
     def _measured(self, scenario: Scenario, broker: Contestant, run: int) -> bool:
         """Does a run that counts."""
-        os.sync()  # nobody pays for writing back what the other left behind
         with self._reporting(scenario, broker) as outcome:
+            self._settle()
             measured = scenario.measure(broker, self.plan.scale)
             self.results.add(broker.name, measured)
             figures = _figures(measured, scenario.rows)
             _say(f"{scenario.name}: run {run + 1}/{self._runs(scenario)} {broker.name} {figures}")
         return outcome.succeeded
+
+    def _settle(self) -> None:
+        """Lets deletions and writes of earlier runs end: nobody pays for what others left."""
+        for broker in self._running:
+            broker.wait_until_deleted()
+        os.sync()
 
     def _memory_after(self, brokers: Sequence[Contestant]) -> None:
         for broker in brokers:
@@ -131,6 +138,11 @@ class Runner:
             kind = type(error).__name__
             self.failures.append(f"{scenario.name}: {broker.name} failed: {kind}: {error}")
             _say(self.failures[-1])
+
+
+def _remove(broker: Contestant) -> None:
+    broker.stop()
+    shutil.rmtree(broker.data_dir, ignore_errors=True)
 
 
 def _figures(measured: Measured, rows: Sequence[Row]) -> str:

@@ -26,7 +26,7 @@ def cells(result: RowResult) -> tuple[str, ...]:
     row = result.row
     ratio = result.ratio
     return (
-        f"{row.title} ({row.unit})",
+        row.label,
         number(result.median("ottla")),
         number(result.median("kafka")),
         "-" if ratio is None else f"{number(ratio)}x",

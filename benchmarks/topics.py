@@ -19,7 +19,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 TIMEOUT_SECONDS = 60.0
-DEFAULTS = {"file.delete.delay.ms": "1000"}
 _numbers = count(1)
 
 
@@ -31,7 +30,7 @@ def create_topic(bootstrap: str, partitions: int = 1, config: dict[str, str] | N
     """Makes a topic under a new name and returns when all its partitions have a leader."""
     topic = f"bench-{next(_numbers)}"
     client = _admin(bootstrap)
-    new = NewTopic(topic, partitions, 1, config={**DEFAULTS, **(config or {})})
+    new = NewTopic(topic, partitions, 1, config=config or {})
     client.create_topics([new])[topic].result(TIMEOUT_SECONDS)
     _wait_for(lambda: _leaders(client, topic) == partitions, f"leaders of topic {topic}")
     return topic

@@ -45,7 +45,7 @@ def jars() -> Path:
     _require_programs()
     stamp = CACHE / ".complete"
     wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
-    with _exclusive(CACHE.with_suffix(".lock")):
+    with _exclusive(CACHE.with_name(f"{CACHE.name}.lock")):
         if not stamp.exists() or stamp.read_text() != wanted:
             _fetch(CACHE)
             stamp.write_text(wanted)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 TIMEOUT_SECONDS = 300.0
@@ -15,11 +16,18 @@ class ClientFailed(Exception):
     """A client program ended with an error."""
 
 
-def start_client(program: str, spec: Mapping[str, Any]) -> subprocess.Popen[str]:
-    """Starts `benchmarks.clients.<program>` with its task as one JSON argument."""
+@contextmanager
+def running_client(program: str, spec: Mapping[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    """Runs `benchmarks.clients.<program>`, its task as one JSON argument, within a context."""
     command = [sys.executable, "-m", f"benchmarks.clients.{program}", json.dumps(spec)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def finish_client(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -37,4 +45,5 @@ def finish_client(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def run_client(program: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Runs a client program to its end."""
-    return finish_client(start_client(program, spec))
+    with running_client(program, spec) as process:
+        return finish_client(process)

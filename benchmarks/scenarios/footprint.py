@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 
-from benchmarks.clients import finish_client, start_client
+from benchmarks.clients import finish_client, running_client
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.results import Measured, Row
@@ -44,10 +44,10 @@ class FreshBroker(Scenario):
         idle_mb = broker.memory_mb()
         with temporary_topic(broker.bootstrap) as topic:
             spec = {"bootstrap": broker.bootstrap, "topic": topic, "connections": CONNECTIONS}
-            crowd = start_client("crowd", spec)
-            open_mb = _memory_at(crowd, "open", broker)
-            sent_mb = _memory_at(crowd, "sent", broker)
-            finish_client(crowd)
+            with running_client("crowd", spec) as crowd:
+                open_mb = _memory_at(crowd, "open", broker)
+                sent_mb = _memory_at(crowd, "sent", broker)
+                finish_client(crowd)
         start_up, idle, opened, sent = (row.name for row in self.rows)
         return Measured(
             {

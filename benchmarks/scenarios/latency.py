@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.clients import ClientFailed, finish_client, run_client, start_client
+from benchmarks.clients import finish_client, run_client, running_client
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.results import Measured, Row
@@ -18,7 +18,7 @@ from benchmarks.topics import create_topic, delete_topic, set_topic_config, temp
 
 PER_SECOND = 1000
 SECONDS = 6.0
-BESIDE_SECONDS = 8.0
+BESIDE_SECONDS = 6.0
 COMPACTED_WITHIN_SECONDS = 60.0
 P99_GOAL = Goal(times_at_most=0.5)
 BESIDE_GOAL = Goal(at_most=20.0)
@@ -33,7 +33,7 @@ def _pace(broker: Contestant, topic: str, seconds: float) -> dict[str, Any]:
         "bootstrap": broker.bootstrap,
         "topic": topic,
         "per_second": PER_SECOND,
-        "warm_up": PER_SECOND // 2,
+        "warm_up": PER_SECOND,
         "records": int(PER_SECOND * seconds),
         "value_size": 100,
     }
@@ -61,11 +61,11 @@ class PacedLatency(Scenario):
         """Runs the reader and the producer at the same time."""
         with temporary_topic(broker.bootstrap) as topic:
             spec = _pace(broker, topic, scale.seconds(SECONDS))
-            reader = start_client("follow", spec)
-            assert reader.stdout is not None
-            reader.stdout.readline()
-            acks = run_client("paced", spec)["ack_ms"]
-            ages = finish_client(reader)["end_to_end_ms"]
+            with running_client("follow", spec) as reader:
+                assert reader.stdout is not None
+                reader.stdout.readline()
+                acks = run_client("paced", spec)["ack_ms"]
+                ages = finish_client(reader)["end_to_end_ms"]
         names = [row.name for row in self.rows]
         return Measured(dict(zip(names, _p50_and_p99(acks) + _p50_and_p99(ages), strict=True)))
 
@@ -128,15 +128,10 @@ def _cold_reader(broker: Contestant, topic: str, records: int) -> Iterator[None]
         "records": records,
         "directory": str(broker.partition_dir(topic)),
     }
-    reader = start_client("reread", spec)
-    try:
+    with running_client("reread", spec) as reader:
         yield
-    finally:
-        ended = reader.poll() is not None
-        reader.terminate()
-        _, errors = reader.communicate()
-    if ended:
-        raise ClientFailed(f"the cold reader ended early:\n{errors[-3000:]}")
+        if reader.poll() is not None:
+            finish_client(reader)  # raises with what the reader said
 
 
 class BesideCompaction(Scenario):

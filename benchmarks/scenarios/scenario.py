@@ -33,7 +33,8 @@ class Scale:
 class Scenario(ABC):
     """One kind of load; `prepare` and `clean_up` surround all its runs on one broker."""
 
-    max_runs = 5
+    max_runs: int | None = None
+    """A cap for scenarios too long to repeat as often as the others."""
     fresh_broker = False
     """Whether each run needs a broker of its own instead of the one that serves all scenarios."""
 
@@ -52,7 +53,7 @@ class Scenario(ABC):
         """Removes what `prepare` made."""
 
 
-def cpu_row(name: str, title: str, unit: str = "s per M records") -> Row:
+def cpu_row(name: str, title: str, unit: str = "CPU-s per M records") -> Row:
     """A row for the CPU time the broker spent on a throughput row."""
     return Row(f"{name}-cpu", title, unit, "broker CPU", higher_is_better=False, goal=CPU_GOAL)
 

@@ -39,6 +39,15 @@ TOPIC: Final = _bits(
         Operation.ALTER_CONFIGS,
     )
 )
+GROUP: Final = _bits(
+    (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    )
+)
 CLUSTER: Final = _bits(
     (
         Operation.CREATE,

@@ -9,17 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter
 from typing import Protocol, cast
 
 from ottla.base.errors import ProtocolError
 from ottla.base.log import logger
 from ottla.broker.frames import LENGTH, PartialFrame, frame_size
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+from ottla.broker.zero_copy import in_memory, write_pieces
 
 log = logger(__name__)
 
 # Replies that may be outstanding before the connection is no longer read: far above any client's in-flight limit.
 _MAX_OUTSTANDING = 1000
+# As many of them may carry records: each is up to fetch.max.bytes of memory, and clients wait for one at a time.
+_MAX_LARGE_OUTSTANDING = 2
+# What is left to write to a client that is being hung up on; one that reads nothing must not be kept for ever.
+_LINGER_SECONDS = 10
 
 
 class Registry(Protocol):
@@ -36,11 +42,23 @@ class Connection(asyncio.BufferedProtocol):
     """A client's connection."""
 
     __slots__ = (
-        "_blocked", "_dispatch", "_held", "_partial", "_reading", "_registry", "_request_limit",
-        "_shared", "_slots", "_transport", "_write_paused", "host",
+        "_blocked",
+        "_dispatch",
+        "_held",
+        "_large",
+        "_partial",
+        "_reading",
+        "_registry",
+        "_request_limit",
+        "_shared",
+        "_slots",
+        "_socket_fd",
+        "_transport",
+        "_write_paused",
+        "host",
         "last_active",
         "listener",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,
@@ -57,10 +75,12 @@ class Connection(asyncio.BufferedProtocol):
         self._partial: PartialFrame | None = None
         self._held: bytearray | None = None
         self._slots: deque[Pending] = deque()
+        self._large = 0
         self._blocked = False
         self._reading = True
         self._write_paused = False
         self._transport: asyncio.Transport | None = None
+        self._socket_fd = -1
         self.listener = listener
         self.host = ""
         self.last_active = 0.0
@@ -68,6 +88,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection, or hang up when there are too many."""
         self._transport = cast(asyncio.Transport, transport)
+        self._socket_fd = transport.get_extra_info("socket").fileno()
         peer = transport.get_extra_info("peername")
         self.host = peer[0] if peer else "unknown"
         if not self._registry.opened(self):
@@ -93,12 +114,13 @@ class Connection(asyncio.BufferedProtocol):
             if self._partial is None:
                 self._feed(self._shared[:nbytes])
             else:
+                self.last_active = perf_counter()
                 frame = self._partial.received(nbytes)
                 if frame is not None:
                     self._partial = None
                     self._handle(frame)
         except (ProtocolError, CloseConnection) as why:
-            self._refuse(why)
+            self.refuse(why)
 
     def eof_received(self) -> bool:
         """A client that closed its side gets nothing more."""
@@ -129,28 +151,41 @@ class Connection(asyncio.BufferedProtocol):
             self._slots.append(reply)
             reply.attach(self)
         elif self._slots:
-            self._slots.append(_answered(reply))
+            reply = _answered(reply)
+            self._slots.append(reply)
         else:
             self._write(reply.buffers if isinstance(reply, Pending) else reply)
             return
-        self._blocked = reply_blocks(reply) or len(self._slots) >= _MAX_OUTSTANDING
+        self._large += reply.large
+        self._blocked = self._must_wait()
+
+    def _must_wait(self) -> bool:
+        """Whether the next request may not start yet; nothing starts behind one that blocks, so that is the last."""
+        slots = self._slots
+        return bool(slots) and (
+            (slots[-1].blocking and not slots[-1].done)
+            or self._large >= _MAX_LARGE_OUTSTANDING
+            or len(slots) >= _MAX_OUTSTANDING
+        )
 
     def resolved(self, pending: Pending) -> None:
         """A reply is there, or no longer holds up the requests behind it."""
         if self._transport is None:
             return
         while self._slots and self._slots[0].done:
-            self._write(self._slots.popleft().buffers)
-        self._blocked = len(self._slots) >= _MAX_OUTSTANDING or any(
-            slot.blocking and not slot.done for slot in self._slots
-        )
+            first = self._slots.popleft()
+            self._large -= first.large
+            self._write(first.buffers)
+        if pending.done and self._slots and isinstance(pending.buffers, list):
+            pending.buffers = list(in_memory(pending.buffers))
+        self._blocked = self._must_wait()
         self._drain()
 
     def _write(self, buffers: Buffers | None) -> None:
         if buffers is None or self._transport is None:
             return
         if isinstance(buffers, list):
-            self._transport.writelines(buffers)
+            write_pieces(self._transport, self._socket_fd, buffers)
         else:
             self._transport.write(buffers)
 
@@ -178,12 +213,13 @@ class Connection(asyncio.BufferedProtocol):
             try:
                 self._feed(memoryview(held))
             except (ProtocolError, CloseConnection) as why:
-                self._refuse(why)
+                self.refuse(why)
         if self._held is None and not self._reading and self._transport is not None:
             self._reading = True
             self._transport.resume_reading()
 
-    def _refuse(self, why: Exception) -> None:
+    def refuse(self, why: Exception) -> None:
+        """Hang up on a client that broke the protocol, or that there is nothing to say to."""
         log.warning("connection closed", client=self.host, reason=str(why))
         self._close()
 
@@ -192,30 +228,26 @@ class Connection(asyncio.BufferedProtocol):
         self._partial = self._held = None
         if transport is not None:
             transport.close()
+            if transport.get_write_buffer_size():
+                asyncio.get_running_loop().call_later(_LINGER_SECONDS, transport.abort)
 
     def abort(self) -> None:
         """Hang up now, whatever is still to be written."""
         if self._transport is not None:
             self._transport.abort()
 
-    def close_when_idle(self) -> bool:
-        """Close if nothing is outstanding; whether it did."""
-        if self._slots or self._partial is not None:
-            return False
+    def expire(self) -> bool:
+        """Hang up on a client that was silent for too long, whatever it waits for, as Kafka does; if it was open."""
+        was_open = self._transport is not None
         self._close()
-        return True
-
-
-def reply_blocks(reply: Reply) -> bool:
-    """Whether the requests behind this one must wait."""
-    return isinstance(reply, Pending) and reply.blocking and not reply.done
+        return was_open
 
 
 def _answered(reply: Reply) -> Pending:
     """A reply that is there but whose turn has not come."""
     if isinstance(reply, Pending):
         return reply
-    pending = Pending(blocking=False)
+    pending = Pending(blocking=False, large=isinstance(reply, list))
     pending.done = True
-    pending.buffers = reply
+    pending.buffers = list(in_memory(reply)) if isinstance(reply, list) else reply
     return pending

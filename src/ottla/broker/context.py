@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ottla.base.log import logger
 from ottla.base.tasks import Tasks
+from ottla.broker import metrics
+from ottla.broker.reply import CloseConnection
 
 if TYPE_CHECKING:
     from ottla.broker.connection import Connection
@@ -17,8 +20,14 @@ if TYPE_CHECKING:
     from ottla.cluster.producer_ids import ProducerIds
     from ottla.config.live import LiveSettings
     from ottla.controller.controller import Controller
+    from ottla.coordination.groups.shard import GroupShard
+    from ottla.coordination.runtime import Coordinator
+    from ottla.coordination.transactions.markers import MarkerWriter
+    from ottla.coordination.transactions.shard import TransactionShard
     from ottla.replication.partitions import Partitions
     from ottla.storage.logs import Logs
+
+log = logger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,6 +41,9 @@ class Broker:
     partitions: Partitions
     logs: Logs
     producer_ids: ProducerIds
+    groups: Coordinator[GroupShard]
+    transactions: Coordinator[TransactionShard]
+    markers: MarkerWriter
     fetch_sessions: FetchSessions
     executor: Executor
     tasks: Tasks
@@ -57,3 +69,21 @@ class RequestContext:
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
+
+    def go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Finish the request beside the loop; if that fails in a way nobody foresaw, the client sees a hang-up."""
+        self.broker.tasks.spawn(self._guarded(work))
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except CloseConnection as why:
+            self.connection.refuse(why)
+        except Exception:
+            self.log_failure()
+            self.connection.abort()
+
+    def log_failure(self) -> None:
+        """Write down the failure being handled; its traceback names the API."""
+        metrics.UNEXPECTED_FAILURES.value += 1
+        log.exception("request failed", version=self.version, client=self.client_id)

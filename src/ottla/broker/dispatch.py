@@ -6,20 +6,19 @@ from collections.abc import Coroutine, Mapping
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ottla.base.errors import ProtocolError
-from ottla.base.log import logger
-from ottla.broker import metrics
+from ottla.base.errors import ApiError, ClusterError, ProtocolError, StorageError
 from ottla.broker.apis import Api
 from ottla.broker.connection import Connection
 from ottla.broker.context import Broker, RequestContext
+from ottla.broker.errors import told
 from ottla.broker.handlers import api_versions
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.codec import decode_request, encode_response
+from ottla.protocol.codec import decode_request, encode_response, response_class
 from ottla.protocol.header import parse_request_header
 
-log = logger(__name__)
-
+FORESEEN = (ApiError, ClusterError, StorageError)
+Foreseen: TypeAlias = ApiError | ClusterError | StorageError
 _Running: TypeAlias = Coroutine[Any, Any, Any]
 
 
@@ -56,8 +55,11 @@ class Dispatcher:
                 reply = encode_response(answer, version, correlation_id)
         except (ProtocolError, CloseConnection):
             raise
+        except FORESEEN as failure:
+            reply = _told(api, context, failure)
         except Exception as failure:
-            raise _unexpected(api, context, failure) from failure
+            context.log_failure()
+            raise _failed(api, context, failure) from failure
         api.duration.observe(perf_counter() - began)
         return reply
 
@@ -71,7 +73,7 @@ class Dispatcher:
 
     def _start(self, api: Api, context: RequestContext, running: _Running) -> Pending:
         pending = Pending(blocking=True)
-        self._broker.tasks.spawn(self._finish(api, context, running, pending))
+        context.go_on(self._finish(api, context, running, pending))
         return pending
 
     async def _finish(
@@ -81,16 +83,27 @@ class Dispatcher:
         try:
             answer = await running
             buffers = encode_response(answer, context.version, context.correlation_id)
-        except Exception as failure:
-            _unexpected(api, context, failure)
-            context.connection.abort()
-            return
+        except FORESEEN as failure:
+            buffers = _told(api, context, failure)
         api.duration.observe(perf_counter() - began)
         pending.resolve(buffers)
 
 
-def _unexpected(api: Api, context: RequestContext, failure: Exception) -> CloseConnection:
-    """Log a failure nobody foresaw, once; the client sees a closed connection and may try again."""
-    metrics.UNEXPECTED_FAILURES.value += 1
-    log.exception("request failed", api=api.name, version=context.version, client=context.client_id)
-    return CloseConnection(f"{api.name} v{context.version} failed: {type(failure).__name__}")
+def _told(api: Api, context: RequestContext, failure: Foreseen) -> bytearray:
+    """The response that says what the handler could not do, where there is room for that at the top of it."""
+    kind = response_class(api.key)
+    fields = {field.name for field in kind.fields if field.exists(context.version)}
+    if "error_code" not in fields:
+        raise _failed(api, context, failure) from failure
+    code, message = told(failure)
+    response: Any = kind()
+    response.error_code = code
+    if "error_message" in fields:
+        response.error_message = message
+    return encode_response(response, context.version, context.correlation_id)
+
+
+def _failed(api: Api, context: RequestContext, failure: Exception) -> CloseConnection:
+    return CloseConnection(
+        f"{api.name} v{context.version} failed: {type(failure).__name__}: {failure}"
+    )

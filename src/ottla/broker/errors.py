@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ottla.base.errors import ApiError, ClusterError
+from ottla.base.errors import ApiError, ClusterError, StorageError
 from ottla.protocol.errors import ErrorCode
 
 
-def told(failure: ApiError | ClusterError) -> tuple[int, str]:
-    """The error code and the sentence for what the controller could not do."""
+def told(failure: ApiError | ClusterError | StorageError) -> tuple[int, str]:
+    """The error code and the sentence for what the controller or a disk could not do."""
     if isinstance(failure, ApiError):
         return failure.code, str(failure)
+    if isinstance(failure, StorageError):
+        return ErrorCode.KAFKA_STORAGE_ERROR, str(failure)
     # Whether the write came through is not known: the client is to look, and may try again.
     return ErrorCode.REQUEST_TIMED_OUT, f"the metadata could not be written: {failure}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ottla.base.errors import ApiError
@@ -30,3 +31,32 @@ def ask(
     except ApiError as refused:
         answer(refused)
     return pending
+
+
+def ask_each(
+    context: RequestContext,
+    submits: Sequence[Callable[[Token], None]],
+    render: Callable[[list[Any]], Response],
+) -> Pending:
+    """Ask several machines; `render` gets their values, or ApiErrors, in the order they were asked."""
+    answers: list[Any] = [None] * len(submits)
+    missing = len(submits)
+
+    def answer(number: int, token: Token, value: Any) -> None:
+        nonlocal missing
+        answers[number] = value
+        missing -= 1
+        if not missing:
+            token(answers)
+
+    def submit(token: Token) -> None:
+        if not submits:
+            token(answers)
+        for number, each in enumerate(submits):
+            answered = partial(answer, number, token)
+            try:
+                each(answered)
+            except ApiError as refused:
+                answered(refused)
+
+    return ask(context, submit, render)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from ottla.base.errors import OttlaError
+from ottla.storage.fs import FileRegion
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
-Buffers: TypeAlias = Buffer | list[Buffer]
+Piece: TypeAlias = Buffer | FileRegion
+Buffers: TypeAlias = Buffer | list[Piece]
 
 
 class CloseConnection(OttlaError):
@@ -26,13 +28,17 @@ class Pending:
     """A reply that comes later.
 
     While a blocking one is open, no request behind it on the connection starts: requests of one connection take effect
-    in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn.
+    in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn. A
+    large one carries records: few of those are outstanding at a time.
     """
 
-    __slots__ = ("_waiter", "blocking", "buffers", "done", "on_cancel")
+    __slots__ = ("_waiter", "blocking", "buffers", "done", "large", "on_cancel")
 
-    def __init__(self, *, blocking: bool, on_cancel: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, *, blocking: bool, large: bool = False, on_cancel: Callable[[], None] | None = None
+    ) -> None:
         self.blocking = blocking
+        self.large = large
         self.on_cancel = on_cancel
         self.done = False
         self.buffers: Buffers | None = None

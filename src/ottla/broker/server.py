@@ -87,8 +87,7 @@ class Server:
             await asyncio.sleep(min(idle / 2, 30))
             oldest = perf_counter() - idle
             for connection in [c for c in self._connections if c.last_active < oldest]:
-                if connection.close_when_idle():
-                    metrics.CONNECTIONS_EXPIRED.value += 1
+                metrics.CONNECTIONS_EXPIRED.value += connection.expire()
 
     async def stop(self) -> None:
         """Close the listeners, then the connections."""

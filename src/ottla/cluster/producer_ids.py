@@ -18,7 +18,7 @@ BLOCK_SIZE = 1_000
 class ProducerIds:
     """Gives away the producer ids of a block, and claims the next one when it is used up."""
 
-    __slots__ = ("_broker_id", "_claim", "_end", "_next", "_tree")
+    __slots__ = ("_broker_id", "_claim", "_end", "_next", "_refilling", "_tree")
 
     def __init__(self, tree: Tree, broker_id: int) -> None:
         self._tree = tree
@@ -26,11 +26,25 @@ class ProducerIds:
         self._next = 0
         self._end = -1
         self._claim: asyncio.Task[ProducerIdBlock] | None = None
+        self._refilling: asyncio.Future[None] | None = None
 
     async def next_producer_id(self) -> int:
         """Returns an id that no producer of the cluster was ever given."""
+        await self.ensure()
+        self._next += 1
+        return self._next - 1
+
+    async def ensure(self) -> None:
+        """Returns when `take` has an id to give."""
         while self._next > self._end:
             await self._refill()
+
+    def take(self) -> int | None:
+        """Returns an id at once; None while the next block is being claimed, which this sets off."""
+        if self._next > self._end:
+            if self._claim is None:
+                self._refilling = asyncio.ensure_future(self._refill())
+            return None
         self._next += 1
         return self._next - 1
 

@@ -54,11 +54,21 @@ IGNORED: Final = (
         ),
     ),
     Ignored(
-        "Consumer groups and transactions are not served yet.",
+        "Share groups and streams groups are not served.",
+        ("group.share.", "group.streams.", "share."),
+    ),
+    Ignored(
+        "Coordinators decide, write and answer in one turn of the event loop: nothing lingers, and nothing waits.",
         (
-            "group.", "offsets.", "offset.metadata.max.bytes", "transaction.",
-            "transactional.id.expiration.ms", "add.partitions.to.txn.", "share.",
+            "group.coordinator.", "group.consumer.assignment.interval.ms",
+            "group.consumer.max.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
+            "offsets.commit.timeout.ms", "offsets.load.buffer.size",
+            "offsets.topic.compression.codec",
         ),
+    ),
+    Ignored(
+        "Partitions join a transaction at once, and its log is read in pieces of a fixed size.",
+        ("add.partitions.to.txn.", "transaction.state.log.load.buffer.size"),
     ),
     Ignored(
         "Quotas, tiered storage, client telemetry and Java's metrics do not exist here.",
@@ -115,6 +125,11 @@ REFUSED: Final = (
     Refused(
         "tiered storage does not exist here; turn it off",
         ("remote.log.storage.system.enable",),
+        harmless=("false",),
+    ),
+    Refused(
+        "two-phase commit is not available; turn it off",
+        ("transaction.two.phase.commit.enable",),
         harmless=("false",),
     ),
     Refused(

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
+from ottla.config.groups import GroupsConfig
 from ottla.config.log import LogConfig
 from ottla.config.own import OwnConfig
 from ottla.config.server import ServerConfig
 from ottla.config.setting import Scope, Setting, Synonym, parse, settings_of
 from ottla.config.storage import StorageConfig
 from ottla.config.topics import TopicsConfig
+from ottla.config.transactions import TransactionsConfig
 
 S = TypeVar("S")
 
@@ -18,6 +20,8 @@ SECTIONS: Final[dict[str, type[Any]]] = {
     "topics": TopicsConfig,
     "storage": StorageConfig,
     "log": LogConfig,
+    "groups": GroupsConfig,
+    "transactions": TransactionsConfig,
     "ottla": OwnConfig,
 }
 
@@ -37,6 +41,8 @@ class Settings:
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     log: LogConfig = field(default_factory=LogConfig)
+    groups: GroupsConfig = field(default_factory=GroupsConfig)
+    transactions: TransactionsConfig = field(default_factory=TransactionsConfig)
     ottla: OwnConfig = field(default_factory=OwnConfig)
     given: Mapping[str, Given] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()

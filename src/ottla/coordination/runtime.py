@@ -105,6 +105,12 @@ class Coordinator(Generic[S]):
         hosted = self._loaded(index)
         self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
 
+    def write_everywhere(self, decide: Callable[[S, int], Decision]) -> None:
+        """Let every machine that is loaded decide; one that is being loaded will find the world as it is."""
+        for hosted in list(self._hosted.values()):
+            if hosted.loaded:
+                self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+
     def read(self, key: str, look: Callable[[S, int], Any], token: Token) -> None:
         """Answer `token` from the machine of `key`, once all that was seen is committed."""
         hosted = self._find(key)

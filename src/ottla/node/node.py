@@ -9,6 +9,8 @@ import socket
 import time
 from pathlib import Path
 
+from ottla.base.errors import ApiError
+from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.broker import http
@@ -16,9 +18,10 @@ from ottla.broker.apis import APIS_BY_KEY
 from ottla.broker.context import Broker
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.fetch_sessions import FetchSessions
+from ottla.broker.internal_topics import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 from ottla.broker.pauses import PauseWatch, settle_memory
 from ottla.broker.server import Server
-from ottla.cluster.image import Delta, Image
+from ottla.cluster.image import Delta, Image, TopicChange
 from ottla.cluster.metadata import Metadata
 from ottla.cluster.producer_ids import ProducerIds
 from ottla.cluster.registration import ensure_cluster_id, register_broker
@@ -29,8 +32,14 @@ from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings
 from ottla.controller.controller import Controller
+from ottla.coordination.groups.shard import GroupShard
+from ottla.coordination.groups.topics import Topics
+from ottla.coordination.runtime import Coordinator
+from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
+from ottla.coordination.transactions.shard import TransactionShard
 from ottla.node.metrics import watch_gauges
 from ottla.node.sockets import advertised_host, bind
+from ottla.protocol.errors import ErrorCode
 from ottla.replication.partitions import Partitions
 from ottla.storage.logs import Logs
 
@@ -56,6 +65,7 @@ class Node:
         self._server: Server | None = None
         self._http: asyncio.Server | None = None
         self._partitions: Partitions | None = None
+        self._opened = False
         self._ready = False
 
     async def start(self) -> None:
@@ -70,13 +80,36 @@ class Node:
         partitions = self._partitions = Partitions(self._node_id, logs, self._live)
         controller = Controller(metadata, self._live, self._node_id)
         metadata.subscribe(self._apply_settings)
-        metadata.subscribe(partitions.apply)
         await metadata.open()
-        # An empty tree tells its listeners nothing; the directories must be opened all the same.
-        await partitions.apply(metadata.image, Delta())
+        partitions.open(metadata.image)
+        self._opened = True
+        metadata.subscribe(partitions.apply)
+        groups = await self._coordinate_groups(metadata, partitions)
+        producer_ids = ProducerIds(tree, self._node_id)
+        markers = MarkerWriter(partitions, now_ms, _completes_offsets(groups))
+        transactions = await self._coordinate_transactions(
+            metadata, partitions, producer_ids, markers
+        )
         await register_broker(tree, self._node_id, self._description())
         await controller.elect(now_ms())
-        broker = self._broker(metadata, controller, partitions, logs, tree)
+        slots = self._settings.server.max_incremental_fetch_session_cache_slots
+        broker = Broker(
+            node_id=self._node_id,
+            settings=self._live,
+            metadata=metadata,
+            controller=controller,
+            partitions=partitions,
+            logs=logs,
+            producer_ids=producer_ids,
+            groups=groups,
+            transactions=transactions,
+            markers=markers,
+            fetch_sessions=FetchSessions(slots, lambda: random.randrange(1, 2**31)),
+            executor=logs.executor,
+            tasks=self._tasks,
+            loop=asyncio.get_running_loop(),
+            now_ms=now_ms,
+        )
         self._server = Server(Dispatcher(broker, APIS_BY_KEY), self._live)
         await self._start_http()
         logs.start()
@@ -101,10 +134,12 @@ class Node:
         if self._metadata is not None:
             await self._metadata.close()
         if self._logs is not None:
-            await self._logs.close()
+            # A start that failed half-way has nothing to vouch for: the directories may be another broker's.
+            await self._logs.close(clean=self._opened)
         if self._tree is not None:
             await self._tree.close()
-        log.info("broker stopped", node=self._node_id)
+        if self._opened:
+            log.info("broker stopped", node=self._node_id)
 
     @property
     def bootstrap(self) -> str:
@@ -159,29 +194,51 @@ class Node:
             dynamic = image.broker_config(None), image.broker_config(self._node_id)
             self._live.update(Overlay(self._settings, *dynamic))
 
-    def _broker(
+    async def _coordinate_groups(
+        self, metadata: Metadata, partitions: Partitions
+    ) -> Coordinator[GroupShard]:
+        """Load the groups whose partitions are here; from now on they follow the topics."""
+        topics = Topics(metadata.image)
+
+        def make_shard(index: int) -> GroupShard:
+            return GroupShard(self._settings.groups, topics)
+
+        def follow(image: Image, delta: Delta) -> None:
+            if delta.topics:
+                groups.write_everywhere(lambda shard, now: shard.topics_changed(delta, now))
+
+        groups = Coordinator(GROUPS_TOPIC, make_shard, partitions, self._tasks, now_ms)
+        metadata.subscribe(topics.apply)
+        metadata.subscribe(groups.apply)
+        metadata.subscribe(follow)
+        await groups.apply(metadata.image, _everything(metadata.image))
+        return groups
+
+    async def _coordinate_transactions(
         self,
         metadata: Metadata,
-        controller: Controller,
         partitions: Partitions,
-        logs: Logs,
-        tree: SqliteTree,
-    ) -> Broker:
-        slots = self._settings.server.max_incremental_fetch_session_cache_slots
-        return Broker(
-            node_id=self._node_id,
-            settings=self._live,
-            metadata=metadata,
-            controller=controller,
-            partitions=partitions,
-            logs=logs,
-            producer_ids=ProducerIds(tree, self._node_id),
-            fetch_sessions=FetchSessions(slots, lambda: random.randrange(1, 2**31)),
-            executor=logs.executor,
-            tasks=self._tasks,
-            loop=asyncio.get_running_loop(),
-            now_ms=now_ms,
-        )
+        producer_ids: ProducerIds,
+        markers: MarkerWriter,
+    ) -> Coordinator[TransactionShard]:
+        """Load the transactions whose partitions are here; those that were being completed are completed."""
+
+        def new_producer_id() -> int:
+            taken = producer_ids.take()
+            if taken is None:
+                raise ApiError(
+                    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "producer ids are being fetched"
+                )
+            return taken
+
+        def make_shard(index: int) -> TransactionShard:
+            return TransactionShard(self._settings.transactions, new_producer_id, markers)
+
+        transactions = Coordinator(TRANSACTIONS_TOPIC, make_shard, partitions, self._tasks, now_ms)
+        markers.serve(transactions)
+        metadata.subscribe(transactions.apply)
+        await transactions.apply(metadata.image, _everything(metadata.image))
+        return transactions
 
     async def _start_http(self) -> None:
         address = self._settings.ottla.http_listener
@@ -202,6 +259,21 @@ class Node:
             "node_id": self._node_id,
             "offline_log_dirs": offline,
         }
+
+
+def _everything(image: Image) -> Delta:
+    """An image as the change that it is to somebody who has seen none."""
+    return Delta(topics={name: TopicChange(None, topic) for name, topic in image.topics.items()})
+
+
+def _completes_offsets(groups: Coordinator[GroupShard]) -> OnMarker:
+    """A marker in the offsets topic decides over the offsets that were committed in the transaction."""
+
+    def on_marker(tp: TopicPartition, producer_id: int, committed: bool) -> None:
+        if tp.topic == GROUPS_TOPIC:
+            groups.replay_marker(tp.partition, producer_id, committed)
+
+    return on_marker
 
 
 def now_ms() -> int:

@@ -33,14 +33,14 @@ async def _serve(settings: Settings, on_ready: Callable[[Node], None]) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def stop() -> None:
+    def stop(number: int) -> None:
         if stopping.is_set():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+        loop.add_signal_handler(number, stop, number)
     node = Node(settings)
     try:
         await node.start()

@@ -189,7 +189,8 @@ class _DecoderSource(Source):
         present = self.fresh("present")
         self._run.append(("b", present))
         self.flush()
-        with self.block(f"if {present} < 0:"):
+        # Behind a tag, null is 0 and not -1.
+        with self.block(f"if {present} < 1:"):
             self.line(f"{target} = None")
         with self.block("else:"):
             self.struct(cls, value)

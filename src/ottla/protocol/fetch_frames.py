@@ -6,9 +6,9 @@ v15 replica state. The tagged replica fields (directory id, high watermark) are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from struct import Struct, error
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ottla.base.errors import ProtocolError
 from ottla.protocol.varint import (
@@ -43,9 +43,6 @@ _LEADER = Struct(">ii")
 _TAG_REPLICA_STATE = 1
 
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
-
-
 class FetchPartition(NamedTuple):
     """What a client wants of one partition."""
 
@@ -74,14 +71,14 @@ class FetchRequest(NamedTuple):
 
 
 class PartitionData(NamedTuple):
-    """One partition's part of a Fetch reply; `records` are the log's own bytes."""
+    """One partition's part of a Fetch reply; `records` are the log's own bytes, or where they lie."""
 
     partition: int
     error: int = 0
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
-    records: Buffer = b""
+    records: Sized = b""
     aborted: tuple[tuple[int, int], ...] | None = None
     diverging_epoch: tuple[int, int] | None = None
     current_leader: tuple[int, int] | None = None
@@ -220,8 +217,8 @@ def encode_fetch_response(
     session_id: int,
     topics: Iterable[tuple[str | bytes, list[PartitionData]]],
     topic_count: int,
-) -> list[Buffer]:
-    """The whole reply as buffers for `writelines`; the records are passed on untouched."""
+) -> list[Any]:
+    """The whole reply in pieces; the records, or what stands for them, are passed on untouched."""
     flexible = version >= FIRST_FLEXIBLE
     if flexible:
         out = bytearray(_REPLY_HEAD_FLEXIBLE.pack(0, correlation_id, 0, 0, error_code, session_id))
@@ -233,7 +230,7 @@ def encode_fetch_response(
         out = bytearray(_REPLY_HEAD_V4.pack(0, correlation_id, 0))
         out += _INT32.pack(topic_count)
     first, size = out, 0
-    buffers: list[Buffer] = [out]
+    buffers: list[Any] = [out]
     for topic, partitions in topics:
         _write_topic(out, topic, len(partitions), flexible)
         for data in partitions:

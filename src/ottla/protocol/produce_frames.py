@@ -25,6 +25,9 @@ _FRAME = Struct(">ii")
 _RESULT_V3 = Struct(">ihqq")
 _RESULT_V5 = Struct(">ihqqq")
 _LEADER = Struct(">ii")
+_MAX_TEXT = (
+    1000  # a sentence may quote a name of any length; the protocol's own limit is 32767 bytes
+)
 _PLAIN_SUCCESS = {
     # What follows the offsets where there is nothing to complain of: record errors, message, tagged fields.
     version: b"\x01\x00\x00" if version >= 9 else b"\0\0\0\0\xff\xff" if version == 8 else b""
@@ -95,7 +98,7 @@ def _parse_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest:
     transactional_id: str | None = None
     size, pos = read_compact_length(buf, pos)
     if size >= 0:
-        transactional_id = str(buf[pos : pos + size], "utf-8", "replace")
+        transactional_id = str(buf[pos : pos + size], "utf-8")
         pos += size
     acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(buf, pos)
     topic_count, pos = read_compact_length(buf, pos + 6)
@@ -107,7 +110,9 @@ def _parse_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest:
             pos += 16
         else:
             size, pos = read_compact_length(buf, pos)
-            topic = str(buf[pos : pos + size], "utf-8", "replace")
+            if size < 0:
+                raise ProtocolError("a topic without a name")
+            topic = str(buf[pos : pos + size], "utf-8")
             pos += size
         parts, pos = _parse_flexible_partitions(buf, pos)
         pos = skip_tagged_fields(buf, pos)
@@ -144,7 +149,7 @@ def _string(buf: memoryview, pos: int) -> tuple[str, int]:
     pos += 2
     if not 0 <= size <= len(buf) - pos:
         raise ProtocolError(f"a string of {size} bytes does not fit the frame")
-    return str(buf[pos : pos + size], "utf-8", "replace"), pos + size
+    return str(buf[pos : pos + size], "utf-8"), pos + size
 
 
 def encode_produce_response(
@@ -209,7 +214,7 @@ def _write_plain_details(out: bytearray, result: PartitionResult) -> None:
         if message is None:
             out += b"\xff\xff"
         else:
-            text = message.encode()
+            text = message[:_MAX_TEXT].encode()
             out += _INT16.pack(len(text)) + text
 
 
@@ -230,6 +235,6 @@ def _write_compact_nullable(out: bytearray, text: str | None) -> None:
     if text is None:
         out.append(0)
         return
-    raw = text.encode()
+    raw = text[:_MAX_TEXT].encode()
     write_unsigned_varint(out, len(raw) + 1)
     out += raw

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
@@ -12,11 +14,13 @@ from ottla.base.ids import TopicPartition
 from ottla.base.metrics import RateRing
 from ottla.cluster.image import PartitionImage
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import NO_TIMESTAMP, parse_header
+from ottla.protocol.records.control import EndTransactionMarker, build_end_transaction_marker
+from ottla.storage.validate import ValidatedBatch
 
 if TYPE_CHECKING:
     from ottla.storage.log import Appended, Log
     from ottla.storage.log_read import LogRead
-    from ottla.storage.validate import ValidatedBatch
 
 
 class FetchWaiter(Protocol):
@@ -96,9 +100,36 @@ class Partition:
         self.advance_high_watermark()
         return appended
 
+    def end_transaction(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        marker: EndTransactionMarker,
+        now_ms: int,
+        *,
+        must_bump: bool = False,
+    ) -> int:
+        """Append the marker that ends a producer's transaction here; the offset behind it.
+
+        With `must_bump` (KIP-1228) an open transaction is ended only by an epoch above its own, so that a marker that
+        comes late cannot end the transaction after the one it was meant for.
+        """
+        if must_bump and self.log.producers.in_transaction(producer_id, producer_epoch):
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"a marker of epoch {producer_epoch} cannot end a transaction of that epoch",
+            )
+        batch = memoryview(
+            build_end_transaction_marker(
+                marker, producer_id=producer_id, producer_epoch=producer_epoch, now_ms=now_ms
+            )
+        )
+        header = parse_header(batch)
+        return self.append(ValidatedBatch(header, batch, NO_TIMESTAMP), now_ms).last_offset + 1
+
     def check_in_sync(self) -> None:
-        """Refuse an acks=all write that too few replicas would hold."""
-        needed = self.log.config.min_insync_replicas
+        """Refuse an acks=all write that too few replicas would hold; a topic cannot ask for more than it has."""
+        needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
         if len(self.placed.isr) < needed:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
@@ -134,6 +165,8 @@ class Partition:
         epoch, end_offset = self.log.end_offset_for_epoch(last_fetched_epoch)
         if epoch < 0 or end_offset < 0:
             raise OffsetOutOfRange(f"{self.tp} knows no leader epoch {last_fetched_epoch}")
+        if fetch_offset < self.log.start_offset:
+            raise OffsetOutOfRange(f"{self.tp} begins at {self.log.start_offset}")
         if epoch < last_fetched_epoch or end_offset < fetch_offset:
             return epoch, end_offset
         return None
@@ -145,7 +178,11 @@ class Partition:
 
     def when_committed(self, end_offset: int, then: Callable[[int], None]) -> None:
         """Call `then(error)` once everything below `end_offset` is committed, or cannot be any more."""
-        self._committed.append((end_offset, then))
+        committed = self._committed
+        if committed and end_offset < committed[-1][0]:
+            insort(committed, (end_offset, then), key=itemgetter(0))  # a batch that was sent again
+        else:
+            committed.append((end_offset, then))
 
     def advance_high_watermark(self) -> None:
         """Move the high watermark to what the in-sync replicas hold, and wake whoever waited."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from uuid import UUID
 
-from ottla.base.errors import ApiError, StorageError
+from ottla.base.errors import ApiError, LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.cluster.image import Delta, Image, PartitionImage, TopicImage
@@ -15,6 +15,7 @@ from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
 from ottla.replication.partition import Partition
+from ottla.storage.log import Log
 from ottla.storage.log_dir import LogDir
 from ottla.storage.logs import Logs
 
@@ -38,8 +39,8 @@ class Partitions:
         self._logs = logs
         self._settings = settings
         self._topics: dict[Topic, dict[int, Partition]] = {}
+        self._unopened: set[tuple[Topic, int]] = set()
         self._image = Image()
-        self._opened = False
         logs.on_offline = self.went_offline
 
     @property
@@ -64,9 +65,9 @@ class Partitions:
             raise _unknown(topic, index)
         partition = partitions.get(index)
         if partition is None:
-            raise ApiError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic!r} has no partition {index}"
-            )
+            if (topic, index) in self._unopened:
+                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {index}")
         if partition.log.log_dir.offline is not None:
             raise ApiError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} is offline"
@@ -78,18 +79,23 @@ class Partitions:
             )
         return partition
 
+    def open(self, image: Image) -> None:
+        """Open, once, what the first image places here; it says which directories on disk are ours."""
+        self._image = image
+        self._logs.open(self._placed_here(image))
+        for topic in image.topics.values():
+            for placed in topic.partitions:
+                if self._node_id in placed.replicas:
+                    self._follow(topic, placed, existed=True)
+
     async def apply(self, image: Image, delta: Delta) -> None:
         """Follow the metadata: open what is new, close what is gone, retune what was reconfigured."""
         self._image = image
-        if not self._opened:
-            # The first image says which directories on disk are ours.
-            self._opened = True
-            self._logs.open(self._placed_here(image))
         for topic in delta.deleted_topics():
             self._remove(topic)
         for number, (topic, placed) in enumerate(delta.changed_partitions(), 1):
             if self._node_id in placed.replicas:
-                self._follow(topic, placed)
+                self._follow(topic, placed, existed=False)
             if number % _PARTITIONS_PER_TURN == 0:
                 await asyncio.sleep(0)
         self._reconfigure(self._names() if delta.broker_configs else delta.topic_configs)
@@ -102,7 +108,7 @@ class Partitions:
             if self._node_id in placed.replicas
         }
 
-    def _follow(self, topic: TopicImage, placed: PartitionImage) -> None:
+    def _follow(self, topic: TopicImage, placed: PartitionImage, *, existed: bool) -> None:
         hosted = self._topics.setdefault(topic.name, {})
         self._topics[topic.topic_id.bytes] = hosted
         partition = hosted.get(placed.partition)
@@ -111,9 +117,10 @@ class Partitions:
             return
         tp = TopicPartition(topic.name, placed.partition)
         try:
-            opened = self._logs.get(tp) or self._logs.create(tp, topic.topic_id)
+            opened = self._logs.get(tp) or self._create(tp, topic.topic_id, existed)
         except StorageError as failure:
             log.error("partition cannot be opened", partition=tp, reason=str(failure))
+            self._unopened |= {(topic.name, tp.partition), (topic.topic_id.bytes, tp.partition)}
             return
         partition = hosted[placed.partition] = Partition(
             tp, opened, placed, request_flush=self._flush
@@ -122,12 +129,23 @@ class Partitions:
             # After a crash nobody knows what of the log was on the disk; until it is, it is not committed.
             self._flush(partition)
 
+    def _create(self, tp: TopicPartition, topic_id: UUID, existed: bool) -> Log:
+        if existed and any(log_dir.offline is not None for log_dir in self._logs.dirs):
+            # An empty log in its place would take new records, and hide the old ones for ever.
+            raise LogDirOffline("it is in none of the log directories that are online")
+        return self._logs.create(tp, topic_id)
+
     def _remove(self, topic: TopicImage) -> None:
         hosted = self._topics.pop(topic.name, {})
+        gone = topic.name, topic.topic_id.bytes
         self._topics.pop(topic.topic_id.bytes, None)
+        self._unopened = {pair for pair in self._unopened if pair[0] not in gone}
         for partition in hosted.values():
             partition.fail_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            self._logs.delete(partition.tp)
+            try:
+                self._logs.delete(partition.tp)
+            except StorageError as failure:
+                log.error("partition not removed", partition=partition.tp, reason=str(failure))
 
     def went_offline(self, log_dir: LogDir, lost: list[TopicPartition]) -> None:
         """A log directory failed: whoever waits for its partitions waits in vain."""

@@ -18,10 +18,17 @@ from ottla.storage.dirty_keys import DEAD, long_varint
 
 
 def empty_batch(header: BatchHeader) -> bytearray:
-    """The batch without its records, kept for its offsets, its sequence or its epoch."""
+    """The batch without its records, kept for its offsets, its sequence or its epoch.
+
+    Differs from Kafka: it forgets the timestamps too, so that no index points to a record of a time
+    that is not there, which Kafka's dump tool would call a mismatch.
+    """
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
     return pack_batch(
-        header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, count=0), b""
+        header._replace(
+            attributes=attributes, base_timestamp=NO_TIMESTAMP, max_timestamp=NO_TIMESTAMP, count=0
+        ),
+        b"",
     )
 
 
@@ -32,19 +39,28 @@ def thinned_batch(header: BatchHeader, section: bytes, pos: int, states: bytes) 
     run = -1
     for state in states:
         start = pos
-        size, pos = _varint_at(section, pos)
+        size = section[pos]
+        pos += 1
+        if size > 0x7F:
+            more = section[pos]
+            pos += 1
+            if more < 0x80:
+                size = more << 7 | size & 0x7F
+            else:
+                size, pos = long_varint(section, pos - 2)
+                size <<= 1
         if state == DEAD:
             if run >= 0:
                 parts.append(section[run:start])
                 run = -1
         else:
+            if run < 0:
+                run = start
             delta, _ = _varint_at(section, pos + 1)
             if delta > latest or not count:
                 latest = delta
             count += 1
-            if run < 0:
-                run = start
-        pos += size
+        pos += size >> 1
     if run >= 0:
         parts.append(section[run:pos])
     return _pack(header, count, header.base_timestamp + latest, b"".join(parts))

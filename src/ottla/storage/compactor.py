@@ -17,6 +17,7 @@ from ottla.base.errors import CorruptLog, LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.units import LONG_MAX, MiB
+from ottla.config.storage import StorageConfig
 from ottla.storage import fs, metrics
 from ottla.storage.cleaned_segment import CLEANED_SUFFIX
 from ottla.storage.cleaner_job import (
@@ -88,7 +89,7 @@ class Compactor:
                 await asyncio.sleep(0)
             if not self._may_compact(each):
                 continue
-            cleaning = _cleaning_of(each, self._clock())
+            cleaning = cleaning_for(each, self._clock())
             max_ratio = max(max_ratio, cleaning.dirty_ratio)
             if cleaning.is_due(each.config) and (
                 best is None or cleaning.dirty_ratio > best.cleaning.dirty_ratio
@@ -134,7 +135,8 @@ class Compactor:
         """Follow one job to its end; False when the log has changed under it."""
         process = self._process or await self._start_process()
         assert process.stdin is not None
-        process.stdin.write(encode_job(self._job(picked)))
+        job = job_for(picked.log, picked.cleaning, self._logs.config, self._clock())
+        process.stdin.write(encode_job(job))
         while True:
             event = await self._next_event(process)
             if not self._still_holds(picked):
@@ -189,32 +191,6 @@ class Compactor:
             and self._may_compact(source)
         )
 
-    def _job(self, picked: _Picked) -> Job:
-        source, cleaning = picked.log, picked.cleaning
-        config = source.config
-        upper = cleaning.upper_offset
-        sealed = [pair for pair in _sealed(source) if pair[1] <= upper]
-        later = [
-            txn
-            for segment in source.segments[len(sealed) :]
-            for txn in segment.txn_index.all()
-            if txn.first_offset < upper
-        ]
-        return Job(
-            directory=picked.directory,
-            segments=[(segment.base_offset, end, segment.size_bytes) for segment, end in sealed],
-            first_dirty_offset=cleaning.first_dirty_offset,
-            now_ms=self._clock(),
-            delete_retention_ms=config.delete_retention_ms,
-            segment_bytes=config.segment_bytes,
-            segment_index_bytes=config.segment_index_bytes,
-            index_interval_bytes=config.index_interval_bytes,
-            memory_bytes=self._logs.config.log_cleaner_dedupe_buffer_size,
-            io_bytes_per_second=self._logs.config.log_cleaner_io_max_bytes_per_second,
-            later_aborted=later,
-            producers=source.producers.encode_snapshot(),
-        )
-
     async def _start_process(self) -> asyncio.subprocess.Process:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -250,7 +226,8 @@ class Compactor:
         await asyncio.get_running_loop().run_in_executor(self._logs.executor, work, *args)
 
 
-def _cleaning_of(source: "Log", now_ms: int) -> Cleaning:
+def cleaning_for(source: "Log", now_ms: int) -> Cleaning:
+    """What there is to compact in a log."""
     config = source.config
     first_dirty = first_dirty_offset(
         source.first_dirty_offset, source.start_offset, source.end_offset
@@ -271,6 +248,33 @@ def _cleaning_of(source: "Log", now_ms: int) -> Cleaning:
             )
 
     return cleaning_of(facts(), first_dirty, stable, config)
+
+
+def job_for(source: "Log", cleaning: Cleaning, storage: StorageConfig, now_ms: int) -> Job:
+    """All that the cleaner needs to know to compact a log."""
+    config = source.config
+    upper = cleaning.upper_offset
+    sealed = [(segment, end) for segment, end in _sealed(source) if end <= upper]
+    later = [
+        txn
+        for segment in source.segments[len(sealed) :]
+        for txn in segment.txn_index.all()
+        if txn.first_offset < upper
+    ]
+    return Job(
+        directory=source.directory,
+        segments=[(segment.base_offset, end, segment.size_bytes) for segment, end in sealed],
+        first_dirty_offset=cleaning.first_dirty_offset,
+        now_ms=now_ms,
+        delete_retention_ms=config.delete_retention_ms,
+        segment_bytes=config.segment_bytes,
+        segment_index_bytes=config.segment_index_bytes,
+        index_interval_bytes=config.index_interval_bytes,
+        memory_bytes=storage.log_cleaner_dedupe_buffer_size,
+        io_bytes_per_second=storage.log_cleaner_io_max_bytes_per_second,
+        later_aborted=later,
+        producers=source.producers.encode_snapshot(),
+    )
 
 
 def _sealed(source: "Log") -> "list[tuple[Segment, int]]":

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from ottla.base.errors import DiskFull, LogDirOffline, StorageError
 
 Buffer = bytes | bytearray | memoryview
+
+_PROBE_BYTES = 64 * 1024
 ReadAt = Callable[[int, int, int], bytes | bytearray]
 
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
@@ -94,6 +96,46 @@ def pread_nowait(fd: int, length: int, position: int) -> bytes | bytearray:
     if count < length:
         raise WouldBlock
     return data
+
+
+def check_resident(fd: int, length: int, position: int) -> None:
+    """Raise WouldBlock if bytes seem not to be in the page cache.
+
+    One byte in each stretch is tried: the kernel reads ahead and forgets in larger pieces than that.
+    """
+    last = position + length - 1
+    for at in (*range(position, last, _PROBE_BYTES), last):
+        pread_nowait(fd, 1, at)
+
+
+class FileRegion:
+    """Bytes of a file that nobody has read yet: to be sent to a socket, or read after all.
+
+    It borrows the descriptor of its segment, so it is good only until its callback returns.
+    """
+
+    __slots__ = ("_fd", "_position", "_size")
+
+    def __init__(self, fd: int, length: int, position: int) -> None:
+        self._fd = fd
+        self._position = position
+        self._size = length
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, skip: int = 0) -> bytes:
+        """The bytes, without the first ones."""
+        if self._size <= skip:
+            return b""
+        return pread(self._fd, self._size - skip, self._position + skip)
+
+    def send_to(self, socket_fd: int) -> int:
+        """Hand the bytes to a socket inside the kernel; how many it took."""
+        try:
+            return os.sendfile(socket_fd, self._fd, self._position, self._size)
+        except BlockingIOError:
+            return 0
 
 
 def truncate(fd: int, size: int) -> None:

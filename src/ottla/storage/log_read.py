@@ -40,15 +40,14 @@ class ColdRead:
         self._at_least_one = at_least_one
         self._fd = fs.dup(segment.fd)
 
-    def read(self) -> Buffer:
+    def read(self) -> bytes:
         """The batches; to be called once, in a thread."""
         try:
-            data = self._segment.read_in_thread(
+            return self._segment.read_in_thread(
                 self._fd, self._offset, self._max_bytes, self._upper, self._at_least_one
             )
         finally:
             self.close()
-        return data if data is not None else b""
 
     def close(self) -> None:
         """Give the descriptor back when the read is not wanted any more."""
@@ -61,13 +60,18 @@ class ColdRead:
 
 
 class LogRead(NamedTuple):
-    """What a read found: the batches, or how to fetch them in a thread."""
+    """What a read found: where the batches lie, good until the callback returns, or how to fetch them."""
 
-    data: Buffer
+    region: fs.FileRegion
     cold: ColdRead | None = None
 
+    @property
+    def data(self) -> bytes:
+        """The batches themselves, if they are not cold."""
+        return self.region.read()
 
-EMPTY = LogRead(b"")
+
+EMPTY = LogRead(fs.FileRegion(-1, 0, 0))
 
 Found = tuple[int, int, int]
 """(offset, timestamp, leader epoch) of a record."""
@@ -83,11 +87,12 @@ def read(log: "Log", offset: int, max_bytes: int, upper_offset: int, at_least_on
         segment = log.segments[number]
         upper = upper_offset, log.segment_end(number)
         try:
-            data = segment.read(offset, max_bytes, upper, at_least_one)
+            region = segment.read(offset, max_bytes, upper, at_least_one)
         except fs.WouldBlock:
-            return LogRead(b"", ColdRead(segment, offset, max_bytes, upper, at_least_one))
-        if data is not None:
-            return LogRead(data)
+            cold = ColdRead(segment, offset, max_bytes, upper, at_least_one)
+            return LogRead(EMPTY.region, cold)
+        if region is not None:
+            return LogRead(region)
     return EMPTY
 
 
@@ -96,21 +101,11 @@ def scans_for_time(log: "Log", timestamp_ms: int, upper_offset: int) -> Iterator
 
     Finding the batch is quick. Going through its records is not: call each scan in a thread.
     """
-    start = log.start_offset
-    for number in range(log.segment_number(start), len(log.segments)):
-        segment = log.segments[number]
-        if not segment.size_bytes or segment.largest_timestamp() < timestamp_ms:
-            continue
-        from_offset = max(segment.time_index.lookup(timestamp_ms), start)
-        position = segment.locate(from_offset, fs.pread, segment.fd)
-        while position < segment.size_bytes:
-            header = _header_at(segment, position)
-            if header.base_offset >= upper_offset:
-                return
-            if header.max_timestamp >= timestamp_ms:
-                batch = fs.pread(segment.fd, header.size_bytes, position)
-                yield partial(_first_not_older, batch, timestamp_ms, start, upper_offset)
-            position += header.size_bytes
+    start = offset = log.start_offset
+    # Between two scans compaction may swap segments: nothing but an offset is kept.
+    while found := _batch_not_older(log, offset, timestamp_ms, upper_offset):
+        batch, offset = found
+        yield partial(_first_not_older, batch, timestamp_ms, start, upper_offset)
 
 
 def scans_for_max_timestamp(log: "Log", upper_offset: int) -> Iterator[Scan]:
@@ -123,6 +118,27 @@ def scans_for_max_timestamp(log: "Log", upper_offset: int) -> Iterator[Scan]:
         position = segment.locate(segment.max_timestamp_offset, fs.pread, segment.fd)
         batch = fs.pread(segment.fd, _header_at(segment, position).size_bytes, position)
         yield partial(_with_largest_timestamp, batch, log.start_offset, upper_offset)
+
+
+def _batch_not_older(
+    log: "Log", offset: int, timestamp_ms: int, upper_offset: int
+) -> tuple[Buffer, int] | None:
+    """The first batch from an offset on that may hold such a record, and the offset behind it."""
+    for number in range(log.segment_number(offset), len(log.segments)):
+        segment = log.segments[number]
+        if not segment.size_bytes or segment.largest_timestamp() < timestamp_ms:
+            continue
+        from_offset = max(segment.time_index.lookup(timestamp_ms), offset)
+        position = segment.locate(from_offset, fs.pread, segment.fd)
+        while position < segment.size_bytes:
+            header = _header_at(segment, position)
+            if header.base_offset >= upper_offset:
+                return None
+            if header.max_timestamp >= timestamp_ms:
+                batch = fs.pread(segment.fd, header.size_bytes, position)
+                return batch, header.last_offset + 1
+            position += header.size_bytes
+    return None
 
 
 def _first_not_older(batch: Buffer, timestamp_ms: int, start: int, upper: int) -> Found | None:

@@ -88,6 +88,14 @@ class ProducerState:
         slot = self._slots.get(producer_id)
         return None if slot is None else ProducerEntry(*_HEAD.unpack_from(self._rows, slot))
 
+    def in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has, at this very epoch, a transaction open here."""
+        slot = self._slots.get(producer_id)
+        if slot is None:
+            return False
+        head = _HEAD.unpack_from(self._rows, slot)
+        return bool(head[7] >= 0 and head[1] == epoch)
+
     def entries(self) -> Iterator[ProducerEntry]:
         """Every producer."""
         for slot in range(0, len(self._rows), _ROW_SIZE):

@@ -13,6 +13,7 @@ kernel not to wait (RWF_NOWAIT); WouldBlock then sends it to a thread with a des
 """
 
 import struct
+from typing import NamedTuple
 
 from ottla.base.errors import CorruptLog, DiskFull
 from ottla.base.units import MiB
@@ -32,6 +33,14 @@ _MAX_BOUNDARIES = 64
 _FEW_BATCHES = 8
 _PROBE = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _probe = _PROBE.unpack_from
+
+
+class _Source(NamedTuple):
+    """Where a read looks at headers, and whether it may leave boundaries behind for the next."""
+
+    fd: int
+    read_at: fs.ReadAt
+    remember: bool
 
 
 def file_prefix(directory: str, base_offset: int) -> str:
@@ -173,22 +182,29 @@ class Segment:
 
     def read(
         self, offset: int, max_bytes: int, upper: tuple[int, int], at_least_one: bool
-    ) -> Buffer | None:
-        """Whole batches from the one that holds an offset; WouldBlock when they are not cached.
+    ) -> fs.FileRegion | None:
+        """Where whole batches lie, from the one that holds an offset; WouldBlock if not cached.
 
         `upper` is (the offset to stop below, the offset behind the segment's last batch). None
         when no batch of the segment reaches the offset: the next one holds it.
         """
-        fd = self.fd
         if not self.offset_index.loaded:
             self.offset_index.load(wait=False)
-        return self._read(offset, max_bytes, upper, at_least_one, self._read_resident, fd, True)
+        source = _Source(self.fd, self._read_resident, True)
+        found = self._find(offset, max_bytes, upper, at_least_one, source)
+        if found is None:
+            return None
+        position, length = found
+        if length and not self._is_recent(position):
+            fs.check_resident(source.fd, length, position)
+        return fs.FileRegion(source.fd, length, position)
 
     def read_in_thread(
         self, fd: int, offset: int, max_bytes: int, upper: tuple[int, int], at_least_one: bool
-    ) -> Buffer | None:
-        """The same, waiting for the disk, through a descriptor that the caller owns."""
-        return self._read(offset, max_bytes, upper, at_least_one, fs.pread, fd, False)
+    ) -> bytes:
+        """The batches, waiting for the disk, through a descriptor that the caller owns."""
+        found = self._find(offset, max_bytes, upper, at_least_one, _Source(fd, fs.pread, False))
+        return b"" if found is None else fs.pread(fd, found[1], found[0])
 
     def remember(self, offset: int, position: int) -> None:
         """Keep a boundary between batches for the reads that will likely begin or end there."""
@@ -288,67 +304,63 @@ class Segment:
             path + suffix for path in self.paths if fs.rename(path, path + suffix, missing_ok=True)
         ]
 
-    def _read(
+    def _find(
         self,
         offset: int,
         max_bytes: int,
         upper: tuple[int, int],
         at_least_one: bool,
-        read_at: fs.ReadAt,
-        fd: int,
-        remember: bool,
-    ) -> Buffer | None:
+        source: _Source,
+    ) -> tuple[int, int] | None:
+        """The position and length of the batches to read; None if the next segment has them."""
         upper_offset, end_offset = upper
+        fd, read_at, remember = source
         size = self.size_bytes
         start = self.locate(offset, read_at, fd, remember=remember)
         stop = size
         if upper_offset < end_offset:
             stop = self.locate(upper_offset, read_at, fd, remember=remember)
         if start >= stop:
-            return b"" if start < size else None
+            return (start, 0) if start < size else None
         length = min(stop - start, max(max_bytes, 0))
         if length < HEADER_SIZE or start + length < stop:
-            return self._read_part(start, length, stop, at_least_one, read_at, fd, remember)
+            return start, self._part(start, length, stop, at_least_one, source)
         if stop == size and remember:
             self.remember(end_offset, size)
-        return read_at(fd, length, start)
+        return start, length
 
-    def _read_part(
-        self,
-        start: int,
-        length: int,
-        stop: int,
-        at_least_one: bool,
-        read_at: fs.ReadAt,
-        fd: int,
-        remember: bool,
-    ) -> Buffer:
-        """Read less than there is: whole batches only, found from the nearest index entry."""
-        if length >= HEADER_SIZE:
-            data = read_at(fd, length, start)
-            end, next_offset = self._whole_batches(data, start)
-            if end:
-                if remember and next_offset >= 0:
-                    self.remember(next_offset, start + end)
-                return data if end == len(data) else memoryview(data)[:end]
-        if not at_least_one:
-            return b""
-        head = read_at(fd, HEADER_SIZE, start)
-        size = self._probe_batch(head, 0, start)[1] + LOG_OVERHEAD
-        return read_at(fd, min(size, stop - start), start)
+    def _part(self, start: int, length: int, stop: int, at_least_one: bool, source: _Source) -> int:
+        """How much of the length is whole batches, found from the nearest index entry."""
+        head = source.read_at(source.fd, min(_WALK_BYTES, stop - start), start)
+        first = self._probe_batch(head, 0, start)[1] + LOG_OVERHEAD
+        if first > length:
+            return min(first, stop - start) if at_least_one else 0
+        at = start
+        if first * _FEW_BATCHES < length:
+            at = max(self.offset_index.batch_at_or_below(start + length), start)
+        end, next_offset = self._whole_batches(at, start + length, source.read_at, source.fd)
+        if source.remember and next_offset >= 0:
+            self.remember(next_offset, end)
+        return end - start
 
-    def _whole_batches(self, data: Buffer, start: int) -> tuple[int, int]:
-        """Where the last whole batch ends, and the offset behind it if that was found out."""
-        at, next_offset = 0, -1
-        if (self._probe_batch(data, 0, start)[1] + LOG_OVERHEAD) * _FEW_BATCHES < len(data):
-            at = max(self.offset_index.batch_at_or_below(start + len(data)) - start, 0)
-        while at + HEADER_SIZE <= len(data):
-            base_offset, length, delta = self._probe_batch(data, at, start + at)
-            if at + length + LOG_OVERHEAD > len(data):
+    def _whole_batches(
+        self, position: int, stop: int, read_at: fs.ReadAt, fd: int
+    ) -> tuple[int, int]:
+        """Where the last batch that ends by `stop` does, and the offset behind it if it was met."""
+        next_offset = -1
+        chunk: Buffer = b""
+        at = 0
+        while position + HEADER_SIZE <= stop:
+            if at + HEADER_SIZE > len(chunk):
+                chunk = read_at(fd, min(_WALK_BYTES, stop - position), position)
+                at = 0
+            base_offset, length, delta = self._probe_batch(chunk, at, position)
+            if position + length + LOG_OVERHEAD > stop:
                 break
             at += length + LOG_OVERHEAD
+            position += length + LOG_OVERHEAD
             next_offset = base_offset + delta + 1
-        return at, next_offset
+        return position, next_offset
 
     def _probe_batch(self, data: Buffer, at: int, position: int) -> tuple[int, int, int]:
         if at + HEADER_SIZE > len(data):
@@ -358,10 +370,12 @@ class Segment:
             raise CorruptLog(f"{self.path}: no batch at position {position}; restore it or restart")
         return probe
 
+    def _is_recent(self, position: int) -> bool:
+        """Whether this process has written it lately, so that it surely is in the page cache."""
+        return position >= self._written_from and position >= self.size_bytes - _RECENT_BYTES
+
     def _read_resident(self, fd: int, length: int, position: int) -> bytes | bytearray:
-        # What this process has written lately is surely in the page cache, and pread needs no
-        # zeroed buffer; all else is asked for without waiting.
-        if position >= self._written_from and position >= self.size_bytes - _RECENT_BYTES:
+        if self._is_recent(position):
             return fs.pread(fd, length, position)
         return fs.pread_nowait(fd, length, position)
 

@@ -21,10 +21,11 @@ def test_every_scenario_and_every_row_has_a_name_of_its_own() -> None:
 def test_only_the_named_scenarios_are_run() -> None:
     assert choose(None) == SCENARIOS
     assert [each.name for each in choose("latency, consume")] == ["latency", "consume"]
+    assert [each.name for each in choose("ack-p50,ack-p99")] == ["latency"]
 
 
 def test_an_unknown_scenario_is_named_in_the_error() -> None:
-    with pytest.raises(SystemExit, match="no such scenario: produec"):
+    with pytest.raises(SystemExit, match="no such row: produec"):
         choose("produec")
 
 

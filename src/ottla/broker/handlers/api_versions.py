@@ -1,8 +1,7 @@
 """ApiVersions (api 18, v0-v4).
 
 Versions: v1 throttle time · v3 flexible, client software, features (KIP-511, KIP-584) · v4 features that begin at 0.
-Differs from Apache Kafka: no feature is advertised, as none of them (transaction.version, group.version,
-metadata.version) is there yet.
+Differs from Apache Kafka: features that have no meaning here (metadata.version, kraft.version) are left out.
 """
 
 from __future__ import annotations
@@ -12,14 +11,22 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.broker.context import RequestContext
+from ottla.broker.features import FEATURES, FINALIZED_EPOCH
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.apis.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from ottla.protocol.apis.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ottla.broker.apis import Api
 
 _FIRST_WITH_SOFTWARE: Final = 3
+_FIRST_WITH_MINIMUM_0: Final = 4
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.\-]*[a-zA-Z0-9])?")
 
 
@@ -29,7 +36,28 @@ def handle(
     """List the APIs served."""
     if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return ApiVersionsResponse(api_keys=[_row(api) for api in apis])
+    return ApiVersionsResponse(
+        api_keys=[_row(api) for api in apis],
+        supported_features=[
+            SupportedFeatureKey(
+                name=feature.name,
+                min_version=feature.min_version,
+                max_version=feature.max_version,
+            )
+            for feature in FEATURES
+            # Clients of v3 take a minimum of 0 for a malformed answer (KAFKA-17011).
+            if feature.min_version > 0 or context.version >= _FIRST_WITH_MINIMUM_0
+        ],
+        finalized_features_epoch=FINALIZED_EPOCH,
+        finalized_features=[
+            FinalizedFeatureKey(
+                name=feature.name,
+                min_version_level=feature.finalized,
+                max_version_level=feature.finalized,
+            )
+            for feature in FEATURES
+        ],
+    )
 
 
 def unsupported_version(apis: Mapping[int, Api]) -> ApiVersionsResponse:

@@ -7,13 +7,14 @@ Differs from Apache Kafka: rack is ignored, as every partition has one replica.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError, StorageError
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
 from ottla.broker.fetch_sessions import Opened
-from ottla.broker.reply import Buffer, Buffers, Pending, Reply
+from ottla.broker.reply import Buffers, Pending, Piece, Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.fetch_frames import (
     FIRST_WITH_TOPIC_ID,
@@ -24,6 +25,7 @@ from ottla.protocol.fetch_frames import (
     parse_fetch,
 )
 from ottla.replication.partition import Partition, error_code_of
+from ottla.storage.fs import FileRegion
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -107,7 +109,7 @@ class _Fetch:
             return PartitionData(
                 wanted.partition, 0, high_watermark, stable, log_start, diverging_epoch=diverging
             )
-        records: Buffer = b""
+        records: Piece = b""
         aborted: tuple[tuple[int, int], ...] | None = () if self._request.read_committed else None
         nothing_yet = self._size == 0 and not self._cold
         if wanted.fetch_offset == upper:
@@ -119,7 +121,7 @@ class _Fetch:
                 upper,
                 at_least_one=nothing_yet,
             )
-            records = found.data
+            records = found.region
             if found.cold is not None:
                 self._cold.append((len(self._data), found.cold))
                 self._size += min(wanted.max_bytes, max(budget, 0))  # at most; it is not read yet
@@ -134,6 +136,8 @@ class _Fetch:
     async def _finish_cold(self) -> None:
         """Read from the disk in threads: nobody else waits for it."""
         broker = self._context.broker
+        # What was found in the page cache is read before anything else can happen to its files.
+        self._data = [(t, d._replace(records=_read_now(d.records))) for t, d in self._data]
         for position, cold in self._cold:
             topic, data = self._data[position]
             try:
@@ -210,3 +214,7 @@ class _Fetch:
             topics.items(),
             len(topics),
         )
+
+
+def _read_now(records: Sized) -> Sized:
+    return records.read() if isinstance(records, FileRegion) else records

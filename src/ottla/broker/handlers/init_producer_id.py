@@ -1,44 +1,97 @@
 """InitProducerId (api 22, v0-v5).
 
-Versions: v2 flexible · v3 the producer id and epoch to go on with (KIP-360) · v5 TRANSACTION_ABORTABLE.
-Differs from Apache Kafka: a transactional id is answered with UNSUPPORTED_VERSION, which clients report as fatal,
-until there are transactions.
+Versions: v2 flexible · v3 the producer id and epoch to go on with (KIP-360) · v4 PRODUCER_FENCED · v5
+TRANSACTION_ABORTABLE.
+Differs from Apache Kafka: a producer that takes over from one with an open transaction is usually served at once, and
+not sent away with CONCURRENT_TRANSACTIONS first; a claim with a stale epoch does not abort the owner's transaction.
 """
 
 from __future__ import annotations
 
-from ottla.base.errors import ClusterError
-from ottla.broker.context import RequestContext
+from typing import Any, Final
+
+from ottla.base.errors import ApiError, ClusterError
+from ottla.broker.context import Broker, RequestContext
+from ottla.coordination.decision import Decision, Token
+from ottla.coordination.transactions.shard import TransactionShard
+from ottla.coordination.transactions.state import Producer
 from ottla.protocol.apis.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from ottla.protocol.errors import ErrorCode
 
-_NONE = -1
+_NONE: Final = -1
+_FIRST_WITH_FENCED: Final = 4
 
 
 async def handle(context: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """Give an idempotent producer an id of its own, at epoch 0.
+    """Give a producer its id and its epoch.
 
-    A producer that names the id it had gets a fresh one all the same, as in Kafka: only a transactional id would tell
-    who may go on with which.
+    An idempotent producer that names the id it had gets a fresh one all the same, as in Kafka: only a transactional id
+    tells who may go on with which.
     """
-    error = _error_of(request)
-    if error:
-        return _refused(error)
+    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id == "":
+        return _refused(ErrorCode.INVALID_REQUEST)
     try:
-        producer_id = await context.broker.producer_ids.next_producer_id()
+        await context.broker.producer_ids.ensure()
     except ClusterError:
         return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
-
-
-def _error_of(request: InitProducerIdRequest) -> int:
-    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
-        return ErrorCode.INVALID_REQUEST
     if request.transactional_id is None:
-        return ErrorCode.NONE
-    if not request.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    return ErrorCode.UNSUPPORTED_VERSION
+        producer_id = await context.broker.producer_ids.next_producer_id()
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    try:
+        producer = await _initialize(context.broker, request, request.transactional_id)
+    except ApiError as why:
+        fenced = why.code == ErrorCode.PRODUCER_FENCED and context.version < _FIRST_WITH_FENCED
+        return _refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else why.code)
+    return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
+
+
+async def _initialize(
+    broker: Broker, request: InitProducerIdRequest, transactional_id: str
+) -> Producer:
+    _check_limit(broker, transactional_id)
+    try:
+        return await _ask(broker, request, transactional_id)
+    except ApiError as why:
+        if why.code != ErrorCode.CONCURRENT_TRANSACTIONS:
+            raise
+    # The abort that the first attempt set off is over, unless a partition of the transaction is out of reach.
+    return await _ask(broker, request, transactional_id)
+
+
+async def _ask(broker: Broker, request: InitProducerIdRequest, transactional_id: str) -> Producer:
+    claimed = None
+    if request.producer_id != _NONE:
+        claimed = Producer(request.producer_id, request.producer_epoch)
+    answered = broker.loop.create_future()
+
+    def decide(token: Token, shard: TransactionShard, now_ms: int) -> Decision:
+        timeout_ms = request.transaction_timeout_ms
+        return shard.initialize(transactional_id, timeout_ms, claimed, token, now_ms)
+
+    def answer(value: Any) -> None:
+        if not answered.done():
+            answered.set_result(value)
+
+    broker.transactions.write(transactional_id, lambda shard, now_ms: decide(answer, shard, now_ms))
+    value = await answered
+    if isinstance(value, ApiError):
+        raise value
+    producer: Producer = value
+    return producer
+
+
+def _check_limit(broker: Broker, transactional_id: str) -> None:
+    """Every transactional id is remembered for a week: a client that invents one per run must not fill the memory."""
+    limit = broker.settings.now.transactions.max_transactional_ids
+    shards = broker.transactions.shards()
+    if sum(len(shard.transactions) for shard in shards) < limit:
+        return
+    if not any(transactional_id in shard.transactions for shard in shards):
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, f"ottla.max.transactional.ids={limit} are known already"
+        )
 
 
 def _refused(error: int) -> InitProducerIdResponse:

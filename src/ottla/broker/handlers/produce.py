@@ -1,21 +1,23 @@
 """Produce (api 0, v3-v13).
 
 Versions: v5 log start offset · v7 zstd · v8 record errors (KIP-467) · v9 flexible · v10 current leader (KIP-951) ·
-v13 topic ids.
+v11 TRANSACTION_ABORTABLE · v12 partitions join the transaction when they are written to (KIP-890) · v13 topic ids.
 Differs from Apache Kafka: a batch is decompressed only where its inside matters (compacted topics, another
-compression.type, `ottla.produce.validation=deep`); transactional batches are refused until there are transactions.
+compression.type, `ottla.produce.validation=deep`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla.base.errors import ApiError, StorageError
-from ottla.base.log import logger
-from ottla.broker import metrics
+from ottla.base.ids import TopicPartition
+from ottla.broker import metrics, transaction_entry
 from ottla.broker.context import RequestContext
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+from ottla.coordination.transactions.state import Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.produce_frames import (
     PartitionResult,
@@ -24,7 +26,12 @@ from ottla.protocol.produce_frames import (
     encode_produce_response,
     parse_produce,
 )
-from ottla.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL_FLAG, parse_header
+from ottla.protocol.records.batch import (
+    HEADER_SIZE,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    parse_header,
+)
 from ottla.protocol.records.compression import Codec
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.validate import (
@@ -34,10 +41,13 @@ from ottla.storage.validate import (
     validate_produced,
 )
 
-log = logger(__name__)
+if TYPE_CHECKING:
+    from asyncio import TimerHandle
 
 _ALL = -1
 _FIRST_WITH_ZSTD = 7
+_FIRST_WITH_ABORTABLE = 11
+_FIRST_THAT_ADDS = 12
 
 Results: TypeAlias = list[tuple[str | bytes, list[PartitionResult]]]
 
@@ -48,34 +58,71 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     operation = _Produce(context, request)
     if request.acks not in (_ALL, 0, 1):
         return operation.refuse(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be -1, 0 or 1")
+    if request.transactional_id is not None and context.version >= _FIRST_THAT_ADDS:
+        return operation.enter_transaction(request.transactional_id)
     return operation.run()
 
 
 class _Produce:
     """One request under way."""
 
-    __slots__ = ("acks", "awaited", "context", "deep", "now_ms", "pending", "request", "results")
+    __slots__ = (
+        "acks", "awaited", "context", "deep", "now_ms", "pending", "results", "timeout_ms", "timer", "topics",
+        "transactional_id",
+    )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
         self.context = context
-        self.request = request
+        self.transactional_id = request.transactional_id
+        self.topics = request.topics
         self.acks = request.acks
+        self.timeout_ms = request.timeout_ms
         self.now_ms = context.broker.now_ms()
         self.deep = context.broker.settings.deep_validation
         self.results: Results = []
-        self.awaited: list[tuple[Partition, int, list[PartitionResult], int]] = []
+        # Where in the results the acknowledgement is still out.
+        self.awaited: set[tuple[int, int]] = set()
         self.pending: Pending | None = None
+        self.timer: TimerHandle | None = None
 
     def refuse(self, error: int, message: str) -> Reply:
         self.results = [
             (topic, [PartitionResult(index, error, error_message=message) for index, _ in parts])
-            for topic, parts in self.request.topics
+            for topic, parts in self.topics
         ]
         return self._encoded()
 
+    def enter_transaction(self, transactional_id: str) -> Reply:
+        """Add the partitions that are new to the transaction; what cannot be added is refused when it is appended."""
+        awaited = []
+        for producer, partitions in self._not_entered().items():
+            entered = self.context.broker.loop.create_future()
+            transaction_entry.add(
+                self.context.broker, transactional_id, producer, partitions, entered.set_result
+            )
+            if not entered.done():
+                awaited.append(entered)
+        if not awaited:
+            return self.run()
+        self.results.append((self.topics[0][0], []))
+        return self._go_on_beside_the_loop(awaited)
+
+    def _not_entered(self) -> dict[Producer, set[TopicPartition]]:
+        wanted: dict[Producer, set[TopicPartition]] = {}
+        for topic, parts in self.topics:
+            for index, records in parts:
+                partition = self.context.broker.partitions.find(topic, index)
+                if partition is None or len(records) < HEADER_SIZE:
+                    continue
+                header = parse_header(records)
+                producer = Producer(header.producer_id, header.producer_epoch)
+                if header.attributes & TRANSACTIONAL_FLAG and not _continues(partition, producer):
+                    wanted.setdefault(producer, set()).add(partition.tp)
+        return wanted
+
     def run(self) -> Reply:
         """Append everything in this callback, unless a batch needs a look inside that takes long."""
-        for topic, parts in self.request.topics:
+        for topic, parts in self.topics:
             results: list[PartitionResult] = []
             self.results.append((topic, results))
             for index, records in parts:
@@ -109,13 +156,40 @@ class _Produce:
         self, partition: Partition, batch: ValidatedBatch, results: list[PartitionResult]
     ) -> PartitionResult:
         if batch.header.attributes & TRANSACTIONAL_FLAG:
-            raise ApiError(ErrorCode.INVALID_TXN_STATE, "this version of ottla has no transactions")
+            self._check_transaction(partition, batch.header)
         base_offset, last_offset, log_start, _ = partition.append(batch, self.now_ms)
         if partition.log.high_watermark <= last_offset and self._waits(partition):
-            self.awaited.append((partition, last_offset + 1, results, len(results)))
+            # At once: while other partitions are looked into, this one may be committed, or lost.
+            place = len(self.results) - 1, len(results)
+            self.awaited.add(place)
+            partition.when_committed(last_offset + 1, partial(self._committed, place))
         return PartitionResult(
             partition.tp.partition, 0, base_offset, batch.log_append_time_ms, log_start
         )
+
+    def _check_transaction(self, partition: Partition, header: BatchHeader) -> None:
+        """A transactional batch that no transaction would end must not get into the log (KIP-890)."""
+        producer = Producer(header.producer_id, header.producer_epoch)
+        if _continues(partition, producer):
+            return
+        broker, version = self.context.broker, self.context.version
+        adds = version >= _FIRST_THAT_ADDS
+        if (
+            not adds
+            and not broker.settings.now.transactions.transaction_partition_verification_enable
+        ):
+            return
+        if self.transactional_id is None:
+            raise ApiError(ErrorCode.INVALID_TXN_STATE, "the request names no transactional id")
+        try:
+            transaction_entry.check(broker, self.transactional_id, producer, partition.tp)
+        except ApiError as refused:
+            raise transaction_entry.told(
+                refused,
+                adds=adds,
+                knows_abortable=version >= _FIRST_WITH_ABORTABLE,
+                unavailable=ErrorCode.NOT_ENOUGH_REPLICAS,
+            ) from None
 
     def _waits(self, partition: Partition) -> bool:
         return self.acks == _ALL or (self.acks == 1 and partition.syncs_every_batch)
@@ -124,32 +198,30 @@ class _Produce:
         if not self.awaited:
             return self._encoded()
         pending = self.pending = self.pending or Pending(blocking=False)
-        outstanding = len(self.awaited)
-
-        def committed(position: int, error: int) -> None:
-            nonlocal outstanding
-            outstanding -= 1
-            if error:
-                self._fail(position, error)
-            if outstanding == 0:
-                timer.cancel()
-                pending.resolve(self._encoded())
-
-        timer = self.context.broker.loop.call_later(self.request.timeout_ms / 1000, self._time_out)
-        for position, (partition, end_offset, _, _) in enumerate(self.awaited):
-            partition.when_committed(end_offset, partial(committed, position))
-        pending.on_cancel = timer.cancel
+        self.topics = []  # many may wait: none of them keeps its frame
+        self.timer = self.context.broker.loop.call_later(self.timeout_ms / 1000, self._time_out)
+        pending.on_cancel = self.timer.cancel
         pending.unblock()
         return pending
 
-    def _fail(self, position: int, error: int) -> None:
-        _, _, results, at = self.awaited[position]
-        results[at] = PartitionResult(results[at].partition, error)
+    def _committed(self, place: tuple[int, int], error: int) -> None:
+        if place not in self.awaited:
+            return  # too late: the client has been told so
+        self.awaited.discard(place)
+        if error:
+            self._fail(place, error)
+        if not self.awaited and self.timer is not None and self.pending is not None:
+            self.timer.cancel()
+            self.pending.resolve(self._encoded())
+
+    def _fail(self, place: tuple[int, int], error: int) -> None:
+        results = self.results[place[0]][1]
+        results[place[1]] = PartitionResult(results[place[1]].partition, error)
 
     def _time_out(self) -> None:
-        for position, (partition, end_offset, _, _) in enumerate(self.awaited):
-            if partition.high_watermark < end_offset:
-                self._fail(position, ErrorCode.REQUEST_TIMED_OUT)
+        for place in self.awaited:
+            self._fail(place, ErrorCode.REQUEST_TIMED_OUT)
+        self.awaited.clear()
         if self.pending is not None:
             self.pending.resolve(self._encoded())
 
@@ -166,21 +238,26 @@ class _Produce:
                     raise CloseConnection(f"acks=0: {topic!r}-{result.partition} answered {name}")
         return None
 
-    def _go_on_beside_the_loop(self) -> Pending:
+    def _go_on_beside_the_loop(self, after: Sequence[Awaitable[Any]] = ()) -> Pending:
         """Validate the rest in a thread; until it has appended, no request behind it starts."""
-        done = {topic: len(results) for topic, results in self.results}
-        # The views die with this callback.
-        rest = [
-            (topic, [(index, memoryview(bytearray(records))) for index, records in parts])
-            for topic, parts in self.request.topics[len(self.results) - 1 :]
-        ]
-        rest[0] = rest[0][0], rest[0][1][done[rest[0][0]] :]
+        done = len(self.results[-1][1])
+        rest: Topics = []
+        for topic, parts in self.topics[len(self.results) - 1 :]:
+            # Copied, since the views die with this callback.
+            left = [(index, memoryview(bytearray(records))) for index, records in parts[done:]]
+            rest.append((topic, left))
+            done = 0
+        self.topics = []
         self.pending = Pending(blocking=True)
         metrics.VALIDATED_BESIDE_THE_LOOP.value += 1
-        self.context.broker.tasks.spawn(self._append_rest(rest, self.pending))
+        self.context.go_on(self._append_rest(rest, self.pending, after))
         return self.pending
 
-    async def _append_rest(self, rest: Topics, pending: Pending) -> None:
+    async def _append_rest(
+        self, rest: Topics, pending: Pending, after: Sequence[Awaitable[Any]]
+    ) -> None:
+        for each in after:
+            await each
         for number, (topic, parts) in enumerate(rest):
             if number:
                 self.results.append((topic, []))
@@ -190,12 +267,7 @@ class _Produce:
                     results.append(await self._append_one(topic, index, records, results))
                 except (ApiError, StorageError) as failure:
                     results.append(_failed(index, failure))
-        try:
-            reply = self._reply()
-        except CloseConnection as why:
-            log.warning("connection closed", client=self.context.connection.host, reason=str(why))
-            self.context.connection.abort()
-            return
+        reply = self._reply()
         if not isinstance(reply, Pending):
             pending.resolve(reply)
 
@@ -209,6 +281,11 @@ class _Produce:
         batch = await broker.loop.run_in_executor(broker.executor, validate)
         # Looked up again: the leader may have changed while the thread ran.
         return self._append(self._leader(topic, index), batch, results)
+
+
+def _continues(partition: Partition, producer: Producer) -> bool:
+    """Whether a transaction is open here already, so that nobody needs to be asked."""
+    return partition.log.producers.in_transaction(*producer)
 
 
 def _failed(index: int, failure: ApiError | StorageError) -> PartitionResult:

@@ -1,0 +1,56 @@
+"""EndTxn (api 26, v0-v5).
+
+Versions: v2 PRODUCER_FENCED · v3 flexible · v4 TRANSACTION_ABORTABLE · v5 the producer of the next transaction, whose
+epoch is new (KIP-890).
+Differs from Apache Kafka: where all partitions are here, the transaction is complete when the answer comes, so the next
+one never meets CONCURRENT_TRANSACTIONS.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ottla.base.errors import ApiError
+from ottla.broker.context import RequestContext
+from ottla.broker.later import ask
+from ottla.broker.reply import Pending
+from ottla.coordination.decision import Decision, Token
+from ottla.coordination.transactions.shard import TransactionShard
+from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
+from ottla.protocol.apis.end_txn import EndTxnRequest, EndTxnResponse
+from ottla.protocol.errors import ErrorCode
+
+_FIRST_WITH_FENCED: Final = 2
+_FIRST_WITH_BUMP: Final = 5
+
+
+def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pending:
+    """Commit or abort."""
+    if not request.transactional_id:
+        return EndTxnResponse(error_code=ErrorCode.INVALID_REQUEST)
+    bumps = context.version >= _FIRST_WITH_BUMP
+
+    def submit(token: Token) -> None:
+        def decide(shard: TransactionShard, now_ms: int) -> Decision:
+            return shard.end(
+                request.transactional_id,
+                Producer(request.producer_id, request.producer_epoch),
+                request.committed,
+                FIRST_WITH_EPOCH_BUMP if bumps else 0,
+                token,
+                now_ms,
+            )
+
+        context.broker.transactions.write(request.transactional_id, decide)
+
+    return ask(context, submit, lambda answer: _response(context, answer))
+
+
+def _response(context: RequestContext, answer: Any) -> EndTxnResponse:
+    if isinstance(answer, ApiError):
+        code = answer.code
+        if code == ErrorCode.PRODUCER_FENCED and context.version < _FIRST_WITH_FENCED:
+            code = ErrorCode.INVALID_PRODUCER_EPOCH
+        return EndTxnResponse(error_code=code)
+    producer_id, epoch = answer
+    return EndTxnResponse(producer_id=producer_id, producer_epoch=epoch)

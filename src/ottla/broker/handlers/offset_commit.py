@@ -1,0 +1,99 @@
+"""OffsetCommit (api 8, v2-v10).
+
+Versions: v3 throttle time · v5 no retention time of the client's own · v6 leader epoch · v7 static members (KIP-345) ·
+v8 flexible · v9 member epochs (KIP-848) · v10 topic ids.
+Differs from Apache Kafka: partitions are answered in the order of the request, not those with errors first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ottla.broker.context import RequestContext
+from ottla.broker.later import ask
+from ottla.broker.partition_answers import error_codes, existing
+from ottla.broker.reply import Pending
+from ottla.cluster.image import TopicImage
+from ottla.coordination.groups.offset_requests import Commit, commit
+from ottla.coordination.groups.offsets import TopicToCommit
+from ottla.protocol.apis.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from ottla.protocol.errors import ErrorCode
+
+_FIRST_WITH_IDS = 10
+
+
+def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending:
+    """Keep positions of a group; a partition that does not exist takes nothing from the others."""
+    topics = [_find(context, topic) for topic in request.topics]
+    asked = _commit(context, request, topics)
+    if not asked.topics:
+        return _response(context, request, topics, ())
+    groups = context.broker.groups
+    return ask(
+        context,
+        lambda token: groups.write(
+            request.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+        ),
+        lambda answer: _response(context, request, topics, answer),
+    )
+
+
+def _find(context: RequestContext, topic: OffsetCommitRequestTopic) -> TopicImage | None:
+    image = context.broker.metadata.image
+    if context.version >= _FIRST_WITH_IDS:
+        return image.topics_by_id.get(topic.topic_id)
+    return image.topics.get(topic.name)
+
+
+def _commit(
+    context: RequestContext, request: OffsetCommitRequest, topics: list[TopicImage | None]
+) -> Commit:
+    wanted = [
+        TopicToCommit(found.name, found.topic_id, partitions)
+        for topic, found in zip(request.topics, topics, strict=True)
+        if found is not None and (partitions := existing(found, topic.partitions))
+    ]
+    return Commit(
+        group_id=request.group_id,
+        topics=wanted,
+        version=context.version,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id_or_member_epoch,
+        client_id=context.client_id or "",
+        retention_ms=request.retention_time_ms,
+    )
+
+
+def _response(
+    context: RequestContext,
+    request: OffsetCommitRequest,
+    topics: list[TopicImage | None],
+    answer: Any,
+) -> OffsetCommitResponse:
+    by_id = context.version >= _FIRST_WITH_IDS
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    named = [(found, topic.partitions) for topic, found in zip(request.topics, topics, strict=True)]
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=code
+                    )
+                    for each, code in zip(topic.partitions, codes, strict=True)
+                ],
+            )
+            for topic, codes in zip(
+                request.topics, error_codes(named, answer, unknown), strict=True
+            )
+        ]
+    )

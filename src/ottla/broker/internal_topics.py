@@ -1,0 +1,66 @@
+"""The topics of the coordinators: made through the controller when somebody first asks for a coordinator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ottla.base.errors import ApiError
+from ottla.controller.requests import NewTopic
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.broker.context import Broker
+
+GROUPS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+
+
+def exists(broker: Broker, topic: str) -> bool:
+    """Whether the topic is there, and its coordinators with it."""
+    return topic in broker.metadata.image.topics
+
+
+async def ensure(broker: Broker, topic: str) -> None:
+    """Make the topic unless it is there; ApiError or ClusterError if it cannot be made now."""
+    if exists(broker, topic):
+        return
+    wanted = _groups_topic(broker) if topic == GROUPS_TOPIC else _transactions_topic(broker)
+    [result] = await broker.controller.create_topics([wanted])
+    if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}: {result.message}")
+
+
+def _groups_topic(broker: Broker) -> NewTopic:
+    config = broker.settings.now.groups
+    return NewTopic(
+        GROUPS_TOPIC,
+        config.offsets_topic_num_partitions,
+        _replicas(broker, config.offsets_topic_replication_factor),
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        },
+    )
+
+
+def _transactions_topic(broker: Broker) -> NewTopic:
+    config = broker.settings.now.transactions
+    replicas = _replicas(broker, config.transaction_state_log_replication_factor)
+    return NewTopic(
+        TRANSACTIONS_TOPIC,
+        config.transaction_state_log_num_partitions,
+        replicas,
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(min(config.transaction_state_log_min_isr, replicas)),
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            "unclean.leader.election.enable": "false",
+        },
+    )
+
+
+def _replicas(broker: Broker, wanted: int) -> int:
+    """As many as were asked for, if there are as many brokers: one alone must do, too."""
+    return min(wanted, max(1, len(broker.metadata.image.brokers)))

@@ -1,0 +1,118 @@
+"""How a write enters its producer's transaction: the partition is added to it, or found to be in it already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from ottla.base.errors import ApiError
+from ottla.base.ids import TopicPartition
+from ottla.broker.context import Broker
+from ottla.coordination.decision import Decision, Token
+from ottla.coordination.transactions.shard import TransactionShard
+from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
+from ottla.protocol.errors import ErrorCode
+
+_NO_COORDINATOR: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+def add(
+    broker: Broker,
+    transactional_id: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    token: Token,
+) -> None:
+    """Add partitions to the transaction, for clients that leave it to the broker (KIP-890)."""
+
+    def decide(shard: TransactionShard, now_ms: int) -> Decision:
+        version = FIRST_WITH_EPOCH_BUMP
+        return shard.add(transactional_id, producer, partitions, version, token, now_ms)
+
+    try:
+        broker.transactions.write(transactional_id, decide)
+    except ApiError as refused:
+        token(refused)
+
+
+def check(
+    broker: Broker, transactional_id: str, producer: Producer, partition: TopicPartition
+) -> None:
+    """ApiError unless the partition is in the producer's transaction at this moment."""
+
+    def decide(shard: TransactionShard, now_ms: int) -> Decision:
+        shard.check_within(transactional_id, producer, partition)
+        return Decision()
+
+    broker.transactions.write(transactional_id, decide)
+
+
+def enter(
+    broker: Broker,
+    transactional_id: str,
+    producer: Producer,
+    partition: TopicPartition,
+    *,
+    adds: bool,
+    then: Callable[[], None],
+    refuse: Callable[[ApiError], None],
+) -> None:
+    """Do `then` once the partition is in the transaction, else say why it cannot be.
+
+    With `adds` the partition is added; without it, somebody must have added it before.
+    """
+
+    def entered(refused: ApiError | None) -> None:
+        if refused is not None:
+            refuse(refused)
+            return
+        try:
+            then()
+        except ApiError as why:
+            refuse(why)
+
+    if _is_within(broker, producer, partition):
+        entered(None)
+    elif adds:
+        add(broker, transactional_id, producer, [partition], entered)
+    else:
+        entered(_refusal(broker, transactional_id, producer, partition))
+
+
+def _is_within(broker: Broker, producer: Producer, partition: TopicPartition) -> bool:
+    """Whether the partition holds records of that very transaction already: nobody needs to be asked then."""
+    found = broker.partitions.find(*partition)
+    return found is not None and found.log.producers.in_transaction(*producer)
+
+
+def _refusal(
+    broker: Broker, transactional_id: str, producer: Producer, partition: TopicPartition
+) -> ApiError | None:
+    if not broker.settings.now.transactions.transaction_partition_verification_enable:
+        return None
+    try:
+        check(broker, transactional_id, producer, partition)
+    except ApiError as why:
+        return why
+    return None
+
+
+def told(refused: ApiError, *, adds: bool, knows_abortable: bool, unavailable: int) -> ApiError:
+    """The refusal in words that clients of the request's version act upon as they should.
+
+    `unavailable` stands for whatever makes them try again.
+    """
+    code = refused.code
+    if code == ErrorCode.PRODUCER_FENCED:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    elif code == ErrorCode.TRANSACTION_ABORTABLE and not knows_abortable:
+        code = ErrorCode.INVALID_TXN_STATE
+    elif code in _NO_COORDINATOR or (code == ErrorCode.CONCURRENT_TRANSACTIONS and not adds):
+        code = unavailable
+    return ApiError(code, str(refused))

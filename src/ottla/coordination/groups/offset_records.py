@@ -1,0 +1,162 @@
+"""Pure: committed offsets as records of `__consumer_offsets`, in Kafka's own format.
+
+A key is (group, topic, partition). A value is written as version 4, or as version 1 where the client named a time at
+which the offset expires, since only that version has room for it; Kafka 4.3 does the same. All of 0 to 4 are read.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ottla.base.errors import ProtocolError
+from ottla.protocol.schema import ZERO_UUID
+from ottla.protocol.varint import read_unsigned_varint, write_unsigned_varint
+
+KEY_VERSIONS: Final = (0, 1)
+"""Version 0 is what brokers before 0.9 wrote; the bytes behind the number are the same."""
+
+NO_LEADER_EPOCH: Final = -1
+NO_EXPIRY: Final = -1
+
+_KEY_VERSION: Final = 1
+_LAST_VERSION: Final = 4
+_TOPIC_ID_TAG: Final = 0
+
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+_VERSION_1_HEAD: Final = struct.Struct(">hqh")
+_VERSION_1_TAIL: Final = struct.Struct(">qq")
+_VERSION_4_HEAD: Final = struct.Struct(">hqi")
+_TAGGED_TOPIC_ID: Final = bytes((1, _TOPIC_ID_TAG, 16))
+_NO_TAGS: Final = b"\0"
+
+
+class OffsetKey(NamedTuple):
+    """Whose position, in which partition."""
+
+    group_id: str
+    topic: str
+    partition: int
+
+
+class Committed(NamedTuple):
+    """A position as it was committed."""
+
+    offset: int
+    leader_epoch: int = NO_LEADER_EPOCH
+    metadata: str = ""
+    commit_timestamp_ms: int = 0
+    expire_timestamp_ms: int = NO_EXPIRY
+    topic_id: UUID = ZERO_UUID
+
+
+def encode_key(group_id: str, topic: str, partition: int) -> bytes:
+    """The key under which a position is kept."""
+    return key_prefix(group_id, topic) + _INT32.pack(partition)
+
+
+def key_prefix(group_id: str, topic: str) -> bytes:
+    """What the keys of all partitions of a topic have in common: only the partition's four bytes are missing."""
+    group, name = group_id.encode(), topic.encode()
+    return b"".join(
+        (_INT16.pack(_KEY_VERSION), _INT16.pack(len(group)), group, _INT16.pack(len(name)), name)
+    )
+
+
+def decode_key(key: bytes) -> OffsetKey:
+    """Read the key of a position, its version included; ProtocolError if it is none."""
+    try:
+        if _INT16.unpack_from(key)[0] not in KEY_VERSIONS:
+            raise ProtocolError("not the key of a committed offset")
+        group_id, pos = _string(key, 2)
+        topic, pos = _string(key, pos)
+        [partition] = _INT32.unpack_from(key, pos)
+    except (struct.error, UnicodeDecodeError) as flaw:
+        raise ProtocolError(f"the key of a committed offset is damaged: {flaw}") from None
+    return OffsetKey(group_id, topic, partition)
+
+
+def encode_value(committed: Committed) -> bytes:
+    """A position as a record's value."""
+    metadata = committed.metadata.encode()
+    if committed.expire_timestamp_ms != NO_EXPIRY:
+        times = committed.commit_timestamp_ms, committed.expire_timestamp_ms
+        head = _VERSION_1_HEAD.pack(1, committed.offset, len(metadata))
+        return head + metadata + _VERSION_1_TAIL.pack(*times)
+    value = bytearray(_VERSION_4_HEAD.pack(_LAST_VERSION, committed.offset, committed.leader_epoch))
+    write_unsigned_varint(value, len(metadata) + 1)
+    value += metadata
+    value += _INT64.pack(committed.commit_timestamp_ms)
+    if committed.topic_id.int:
+        value += _TAGGED_TOPIC_ID
+        value += committed.topic_id.bytes
+    else:
+        value += _NO_TAGS
+    return bytes(value)
+
+
+def decode_value(value: bytes) -> Committed:
+    """Read a position, in any version; ProtocolError if the bytes are none."""
+    try:
+        [version] = _INT16.unpack_from(value)
+        if not 0 <= version <= _LAST_VERSION:
+            raise ProtocolError(f"version {version} of a committed offset is not known here")
+        return _decode_flexible(value) if version == _LAST_VERSION else _decode(value, version)
+    except (struct.error, IndexError, UnicodeDecodeError) as flaw:
+        raise ProtocolError(f"a committed offset is damaged: {flaw}") from None
+
+
+def _decode(value: bytes, version: int) -> Committed:
+    [offset], pos = _INT64.unpack_from(value, 2), 10
+    leader_epoch, expire_timestamp_ms = NO_LEADER_EPOCH, NO_EXPIRY
+    if version == 3:
+        [leader_epoch], pos = _INT32.unpack_from(value, pos), pos + 4
+    metadata, pos = _string(value, pos)
+    [commit_timestamp_ms], pos = _INT64.unpack_from(value, pos), pos + 8
+    if version == 1:
+        [expire_timestamp_ms] = _INT64.unpack_from(value, pos)
+    return Committed(offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms)
+
+
+def _decode_flexible(value: bytes) -> Committed:
+    _, offset, leader_epoch = _VERSION_4_HEAD.unpack_from(value)
+    view = memoryview(value)
+    size, pos = read_unsigned_varint(view, _VERSION_4_HEAD.size)
+    metadata, pos = _text(value, pos, size - 1)
+    [commit_timestamp_ms] = _INT64.unpack_from(value, pos)
+    topic_id = _tagged_topic_id(view, pos + 8)
+    return Committed(offset, leader_epoch, metadata, commit_timestamp_ms, topic_id=topic_id)
+
+
+def _tagged_topic_id(value: memoryview, pos: int) -> UUID:
+    """The one tag that is known; Kafka may add others, which are skipped."""
+    found = ZERO_UUID
+    count, pos = read_unsigned_varint(value, pos)
+    for _ in range(count):
+        tag, pos = read_unsigned_varint(value, pos)
+        size, pos = read_unsigned_varint(value, pos)
+        if pos + size > len(value):
+            raise ProtocolError(f"a tagged field of {size} bytes does not fit a committed offset")
+        if tag == _TOPIC_ID_TAG:
+            if size != 16:
+                raise ProtocolError(f"a topic id of {size} bytes")
+            found = UUID(bytes=bytes(value[pos : pos + size]))
+        pos += size
+    return found
+
+
+def _string(data: bytes, pos: int) -> tuple[str, int]:
+    [size] = _INT16.unpack_from(data, pos)
+    return _text(data, pos + 2, size)
+
+
+def _text(data: bytes, pos: int, size: int) -> tuple[str, int]:
+    end = pos + size
+    if size < 0 or end > len(data):
+        raise ProtocolError(
+            f"a text of {size} bytes does not fit the {len(data) - pos} that are left"
+        )
+    return data[pos:end].decode(), end

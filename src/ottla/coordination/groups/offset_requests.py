@@ -1,0 +1,168 @@
+"""Pure: what requests about offsets decide: whether the group lets them, then what the offsets make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ottla.base.ids import TopicPartition
+from ottla.coordination.decision import Decision, Token, Transactional, refuse
+from ottla.coordination.groups.offset_history import COMMIT, Author
+from ottla.coordination.groups.offset_records import Committed
+from ottla.coordination.groups.offset_rules import OffsetShard
+from ottla.coordination.groups.offsets import TopicToCommit
+from ottla.protocol.apis.offset_fetch import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.schema import ZERO_UUID
+
+_NO_GENERATION: Final = -1
+_NO_OFFSET: Final = -1
+_FIRST_WITH_MEMBER_EPOCHS: Final = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Positions that somebody wants to keep; all their topics and partitions exist."""
+
+    group_id: str
+    topics: Sequence[TopicToCommit]
+    version: int
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = _NO_GENERATION
+    client_id: str = ""
+    retention_ms: int = -1
+    transactional: Transactional | None = None
+
+
+class TopicToFetch(NamedTuple):
+    """The positions that somebody wants to know; with an id, only those of the topic that has it."""
+
+    name: str
+    partitions: Sequence[int]
+    topic_id: UUID = ZERO_UUID
+
+
+class Fetch(NamedTuple):
+    """Positions of one group that somebody wants to know; without topics, all of them."""
+
+    group_id: str
+    topics: Sequence[TopicToFetch] | None
+    require_stable: bool = False
+    member_id: str | None = None
+    member_epoch: int = -1
+
+
+def commit(shard: OffsetShard, asked: Commit, token: Token, now_ms: int) -> Decision:
+    """Keep positions, at once or when the transaction commits; answered with an error code for each partition."""
+    error = _commit_error(shard, asked)
+    if error:
+        return refuse(token, error)
+    group = shard.groups.get(asked.group_id)
+    if group is not None and asked.transactional is None:
+        group.committed_by(asked.member_id, now_ms)
+    records, errors = shard.offsets.commit(
+        asked.group_id,
+        asked.topics,
+        now_ms,
+        author=Author(COMMIT, asked.member_id, asked.client_id),
+        retention_ms=asked.retention_ms,
+    )
+    return Decision(records, ((token, errors),), asked.transactional)
+
+
+def _commit_error(shard: OffsetShard, asked: Commit) -> int:
+    group = shard.groups.get(asked.group_id)
+    transactional = asked.transactional is not None
+    knows_epochs = not transactional and asked.version >= _FIRST_WITH_MEMBER_EPOCHS
+    if group is None:
+        if asked.generation < 0:
+            return ErrorCode.NONE
+        return ErrorCode.GROUP_ID_NOT_FOUND if knows_epochs else ErrorCode.ILLEGAL_GENERATION
+    error = group.check_commit(
+        asked.member_id, asked.instance_id, asked.generation, transactional=transactional
+    )
+    if error == ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs:
+        return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.UNSUPPORTED_VERSION
+    return error
+
+
+def fetch(shard: OffsetShard, asked: Fetch) -> OffsetFetchResponseGroup:
+    """The positions of a group as it is answered; one that does not exist has none, which is no error."""
+    group = shard.groups.get(asked.group_id)
+    if group is not None:
+        error = group.check_offset_fetch(asked.member_id, asked.member_epoch)
+        if error:
+            return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error)
+    topics = asked.topics
+    if topics is None:
+        known = shard.offsets.topics(asked.group_id)
+        topics = [TopicToFetch(name, tuple(positions)) for name, positions in known.items()]
+    return OffsetFetchResponseGroup(
+        group_id=asked.group_id, topics=[_fetch_topic(shard, asked, topic) for topic in topics]
+    )
+
+
+def _fetch_topic(
+    shard: OffsetShard, asked: Fetch, topic: TopicToFetch
+) -> OffsetFetchResponseTopics:
+    known = shard.offsets.topics(asked.group_id).get(topic.name, {})
+    unstable = shard.offsets.unstable(asked.group_id, topic.name) if asked.require_stable else ()
+    answers = []
+    for index in topic.partitions:
+        found = known.get(index)
+        if index in unstable:
+            answers.append(no_position(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+        elif found is None or _is_of_another_topic(found, topic.topic_id):
+            answers.append(no_position(index))
+        else:
+            answers.append(
+                OffsetFetchResponsePartitions(
+                    partition_index=index,
+                    committed_offset=found.offset,
+                    committed_leader_epoch=found.leader_epoch,
+                    metadata=found.metadata,
+                )
+            )
+    return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=answers)
+
+
+def no_position(partition: int, error: int = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
+    """The answer where there is no position, or where it is not told."""
+    return OffsetFetchResponsePartitions(
+        partition_index=partition, committed_offset=_NO_OFFSET, error_code=error
+    )
+
+
+def _is_of_another_topic(found: Committed, topic_id: UUID) -> bool:
+    """Whether a position was committed in a topic of this name that has been deleted since."""
+    return found.topic_id != topic_id and bool(found.topic_id.int) and bool(topic_id.int)
+
+
+def delete(
+    shard: OffsetShard, group_id: str, wanted: Sequence[TopicPartition], token: Token, now_ms: int
+) -> Decision:
+    """Forget positions in topics that nobody subscribes to; answered with an error code for each partition."""
+    if not group_id:
+        return refuse(token, ErrorCode.INVALID_GROUP_ID)
+    group = shard.groups.get(group_id)
+    if group is None:
+        return refuse(token, ErrorCode.GROUP_ID_NOT_FOUND)
+    error = group.check_offset_delete()
+    if error:
+        return refuse(token, error)
+    subscribed = {name for name in {tp.topic for tp in wanted} if group.subscribes_to(name)}
+    records = shard.offsets.delete(
+        group_id, (tp for tp in wanted if tp.topic not in subscribed), now_ms
+    )
+    errors = [
+        ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if tp.topic in subscribed else ErrorCode.NONE
+        for tp in wanted
+    ]
+    return Decision(records, ((token, errors),))

@@ -1,0 +1,59 @@
+"""Pure: what committed offsets ask of the group they belong to; classic and consumer groups both answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.offsets import Offsets
+
+
+class OffsetGroup(Protocol):
+    """A group, as its offsets see it. Answers are error codes, 0 for yes."""
+
+    def check_commit(
+        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+    ) -> int:
+        """Whether this member may commit now; in a group without members generation -1 may."""
+
+    def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
+        """Whether this member may read offsets; a classic group lets anybody."""
+
+    def check_offset_delete(self) -> int:
+        """NON_EMPTY_GROUP while members use a protocol whose subscriptions cannot be read."""
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether a member still wants this topic; False in a group without members."""
+
+    def offsets_expire_since(self, commit_timestamp_ms: int) -> int | None:
+        """From when on the retention of an offset that nobody subscribes to is counted; None while it is not.
+
+        A group that became empty counts from then, a simple group (protocol type "") and a stable group of consumers
+        from the commit; any other group keeps all its offsets.
+        """
+
+    def committed_by(self, member_id: str, now_ms: int) -> None:
+        """A commit shows that a classic member is alive, as a heartbeat would."""
+
+
+class OffsetShard(Protocol):
+    """The part of a group coordinator's machine that requests about offsets need."""
+
+    @property
+    def groups(self) -> Mapping[str, OffsetGroup]:
+        """Every group that exists."""
+
+    @property
+    def offsets(self) -> Offsets:
+        """What all of them have committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetLimits:
+    """The settings that offsets obey."""
+
+    metadata_max_bytes: int = 4096
+    retention_ms: int = 7 * 24 * 60 * 60 * 1000
+    check_interval_ms: int = 10 * 60 * 1000

@@ -1,0 +1,311 @@
+"""Pure: the committed offsets of the groups of one coordinator partition, and those that open transactions hold back.
+
+Durable state changes in `replay` and `replay_marker` alone; everything else reads, or says which records to write. The
+work of a request is proportional to the partitions it names, whatever else the groups hold.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+from ottla.base.ids import TopicPartition
+from ottla.coordination.decision import KeyValue, Transactional
+from ottla.coordination.groups.offset_history import (
+    COMMIT,
+    DELETE,
+    EXPIRE,
+    TOPIC_DELETED,
+    TRANSACTION,
+    Author,
+    Move,
+    OffsetHistory,
+)
+from ottla.coordination.groups.offset_records import (
+    NO_EXPIRY,
+    Committed,
+    OffsetKey,
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+    key_prefix,
+)
+from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
+from ottla.protocol.errors import ErrorCode
+
+_PARTITION: Final = struct.Struct(">i")
+_DEFAULT_RETENTION: Final = -1
+_NO_TOPICS: Final[Mapping[str, Mapping[int, Committed]]] = MappingProxyType({})
+_NO_PARTITIONS: Final[Mapping[int, set[int]]] = MappingProxyType({})
+
+_COMMITTED: Final = Author(COMMIT)
+_DELETED: Final = Author(DELETE)
+
+_Leaf = TypeVar("_Leaf")
+
+
+class PartitionToCommit(Protocol):
+    """One partition of a request to commit, as OffsetCommit and TxnOffsetCommit both have it."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    committed_metadata: str | None
+
+
+class TopicToCommit(NamedTuple):
+    """The positions in one topic, which exists; a zero id is not kept."""
+
+    name: str
+    topic_id: UUID
+    partitions: Sequence[PartitionToCommit]
+
+
+class _Held(NamedTuple):
+    """A position that counts when its transaction commits, unless a later commit has gone past it."""
+
+    order: int
+    committed: Committed
+
+
+class Offsets:
+    """Every position that groups have committed here."""
+
+    def __init__(self, limits: OffsetLimits) -> None:
+        self.history = OffsetHistory()
+        self._limits = limits
+        self._committed: dict[str, dict[str, dict[int, Committed]]] = {}
+        # By producer, then by key; None once a later commit of the same position has overtaken it.
+        self._held: dict[int, dict[OffsetKey, _Held | None]] = {}
+        # The same the other way round: which producers hold a position back.
+        self._holders: dict[str, dict[str, dict[int, set[int]]]] = {}
+        self._order = 0
+        self._next_check_ms: int | None = None
+
+    # ------------------------------------------------------------------ reading
+
+    def groups(self) -> Collection[str]:
+        """The groups that have a position, or a transaction that would give them one."""
+        return self._committed.keys() | self._holders.keys()
+
+    def has_any(self, group_id: str) -> bool:
+        """Whether a group has a position or may soon have one: such a group does not die."""
+        return group_id in self._committed or group_id in self._holders
+
+    def topics(self, group_id: str) -> Mapping[str, Mapping[int, Committed]]:
+        """All positions of a group, by topic and partition; not to be kept beyond this turn of the loop."""
+        return self._committed.get(group_id, _NO_TOPICS)
+
+    def find(self, group_id: str, topic: str, partition: int) -> Committed | None:
+        """One position."""
+        return self.topics(group_id).get(topic, {}).get(partition)
+
+    def unstable(self, group_id: str, topic: str) -> Collection[int]:
+        """The partitions in which a transaction that is not over has committed a position."""
+        return self._holders.get(group_id, {}).get(topic, _NO_PARTITIONS)
+
+    # ----------------------------------------------------------------- deciding
+
+    def commit(
+        self,
+        group_id: str,
+        topics: Sequence[TopicToCommit],
+        now_ms: int,
+        *,
+        author: Author,
+        retention_ms: int = _DEFAULT_RETENTION,
+    ) -> tuple[list[KeyValue], list[int]]:
+        """The records of a commit, and an error code for each partition in the order they came."""
+        expire_ms = NO_EXPIRY if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms
+        records: list[KeyValue] = []
+        errors: list[int] = []
+        longest = self._limits.metadata_max_bytes
+        for name, topic_id, partitions in topics:
+            prefix = key_prefix(group_id, name)
+            for asked in partitions:
+                metadata = asked.committed_metadata or ""
+                # Characters, not bytes, whatever the setting is called: so does Kafka.
+                if len(metadata) > longest:
+                    errors.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                    continue
+                position = Committed(
+                    asked.committed_offset,
+                    asked.committed_leader_epoch,
+                    metadata,
+                    now_ms,
+                    expire_ms,
+                    topic_id,
+                )
+                key = prefix + _PARTITION.pack(asked.partition_index)
+                records.append((key, encode_value(position)))
+                errors.append(ErrorCode.NONE)
+        self.history.announce(group_id, now_ms, author)
+        return records, errors
+
+    def delete(
+        self, group_id: str, positions: Iterable[TopicPartition], now_ms: int
+    ) -> list[KeyValue]:
+        """Forget positions; those that a transaction would give are forgotten with them."""
+        self.history.announce(group_id, now_ms, _DELETED)
+        return [
+            _tombstone(group_id, *tp)
+            for tp in dict.fromkeys(positions)
+            if self._knows(group_id, tp)
+        ]
+
+    def delete_all(self, group_id: str) -> list[KeyValue]:
+        """Forget all positions of a group."""
+        return [_tombstone(group_id, *tp) for tp in self._positions(group_id)]
+
+    def topics_deleted(self, names: Collection[str], now_ms: int) -> list[KeyValue]:
+        """Forget the positions in topics that are gone."""
+        self.history.announce(None, now_ms, Author(TOPIC_DELETED))
+        return [
+            _tombstone(group_id, *tp)
+            for group_id in self.groups()
+            for tp in self._positions_in(group_id, names)
+        ]
+
+    # ------------------------------------------------------------------- expiry
+
+    def loaded(self, now_ms: int) -> None:
+        """The clock of the next check starts."""
+        self._next_check_ms = now_ms + self._limits.check_interval_ms
+
+    def next_check_ms(self) -> int | None:
+        """When `expired` is to be asked; None before everything is loaded."""
+        return self._next_check_ms
+
+    def expired(self, now_ms: int, groups: Mapping[str, OffsetGroup]) -> list[KeyValue]:
+        """Tombstones for positions whose time is over, if a check is due; the next one is an interval later."""
+        if self._next_check_ms is None or now_ms < self._next_check_ms:
+            return []
+        self._next_check_ms = now_ms + self._limits.check_interval_ms
+        self.history.announce(None, now_ms, Author(EXPIRE))
+        return [
+            _tombstone(group_id, topic, partition)
+            for group_id in self._committed
+            if (group := groups.get(group_id)) is not None
+            for topic, partition in self._expired_of(group_id, group, now_ms)
+        ]
+
+    def _expired_of(
+        self, group_id: str, group: OffsetGroup, now_ms: int
+    ) -> Iterator[tuple[str, int]]:
+        for topic, partitions in self._committed[group_id].items():
+            if group.subscribes_to(topic):
+                continue
+            held = self.unstable(group_id, topic)
+            for partition, position in partitions.items():
+                if partition not in held and self._is_expired(group, position, now_ms):
+                    yield topic, partition
+
+    def _is_expired(self, group: OffsetGroup, position: Committed, now_ms: int) -> bool:
+        since_ms = group.offsets_expire_since(position.commit_timestamp_ms)
+        if since_ms is None:
+            return False
+        if position.expire_timestamp_ms != NO_EXPIRY:
+            return now_ms >= position.expire_timestamp_ms
+        return now_ms - since_ms >= self._limits.retention_ms
+
+    # ---------------------------------------------------------------- replaying
+
+    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
+        """Take in a record whose key is that of a position."""
+        at = decode_key(key)
+        self._order += 1
+        if value is None:
+            self._forget(at)
+        elif transactional is None:
+            position = decode_value(value)
+            self._place(at, position, self._order, _COMMITTED)
+        else:
+            self._hold(at, transactional.producer_id, decode_value(value))
+
+    def replay_marker(self, producer_id: int, committed: bool) -> None:
+        """A transaction is over: what it held counts, or never was."""
+        for at, held in self._held.pop(producer_id, {}).items():
+            self._release(at, producer_id)
+            if committed and held is not None:
+                author = Author(TRANSACTION, producer_id=producer_id)
+                self._place(at, held.committed, held.order, author)
+
+    def _place(self, at: OffsetKey, position: Committed, order: int, author: Author) -> None:
+        partitions = self._committed.setdefault(at.group_id, {}).setdefault(at.topic, {})
+        before = partitions.get(at.partition)
+        partitions[at.partition] = position
+        if at.group_id in self._holders:
+            self._overtake(at, order)
+        self.history.moved(
+            at.group_id,
+            TopicPartition(at.topic, at.partition),
+            Move(None if before is None else before.offset, position.offset),
+            position.commit_timestamp_ms,
+            author,
+        )
+
+    def _overtake(self, at: OffsetKey, order: int) -> None:
+        """The latest record wins, not the latest marker: compaction would keep just that one (KAFKA-15341)."""
+        for producer_id in self._holders[at.group_id].get(at.topic, {}).get(at.partition, ()):
+            held = self._held[producer_id][at]
+            if held is not None and held.order < order:
+                self._held[producer_id][at] = None
+
+    def _hold(self, at: OffsetKey, producer_id: int, position: Committed) -> None:
+        self._held.setdefault(producer_id, {})[at] = _Held(self._order, position)
+        topics = self._holders.setdefault(at.group_id, {})
+        topics.setdefault(at.topic, {}).setdefault(at.partition, set()).add(producer_id)
+
+    def _release(self, at: OffsetKey, producer_id: int) -> None:
+        topics = self._holders[at.group_id]
+        holders = topics[at.topic][at.partition]
+        holders.discard(producer_id)
+        if not holders:
+            _prune(self._holders, at)
+
+    def _forget(self, at: OffsetKey) -> None:
+        before = self.find(*at)
+        if before is not None:
+            _prune(self._committed, at)
+            tp, move = TopicPartition(at.topic, at.partition), Move(before.offset, None)
+            self.history.moved(at.group_id, tp, move, before.commit_timestamp_ms, _DELETED)
+        holders = self._holders.get(at.group_id, {}).get(at.topic, {}).get(at.partition)
+        if holders is not None:
+            for producer_id in holders:
+                del self._held[producer_id][at]
+            _prune(self._holders, at)
+
+    # ------------------------------------------------------------------ looking
+
+    def _knows(self, group_id: str, tp: TopicPartition) -> bool:
+        known = self.find(group_id, *tp) is not None
+        return known or tp.partition in self.unstable(group_id, tp.topic)
+
+    def _positions(self, group_id: str) -> Iterator[TopicPartition]:
+        topics = self._committed.get(group_id, {}).keys() | self._holders.get(group_id, {}).keys()
+        return self._positions_in(group_id, topics)
+
+    def _positions_in(self, group_id: str, names: Collection[str]) -> Iterator[TopicPartition]:
+        committed, held = self.topics(group_id), self._holders.get(group_id, {})
+        for name in names:
+            for partition in committed.get(name, {}).keys() | held.get(name, {}).keys():
+                yield TopicPartition(name, partition)
+
+
+def _prune(groups: dict[str, dict[str, dict[int, _Leaf]]], at: OffsetKey) -> None:
+    """Take one leaf off, and the branches that it leaves empty."""
+    topics = groups[at.group_id]
+    partitions = topics[at.topic]
+    del partitions[at.partition]
+    if not partitions:
+        del topics[at.topic]
+        if not topics:
+            del groups[at.group_id]
+
+
+def _tombstone(group_id: str, topic: str, partition: int) -> KeyValue:
+    return encode_key(group_id, topic, partition), None

@@ -1,0 +1,215 @@
+"""Pure: the machine behind one partition of `__consumer_offsets`: its groups, their offsets and all deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ottla.base.units import MINUTE_MS
+from ottla.cluster.image import Delta
+from ottla.config.groups import GroupsConfig
+from ottla.coordination.decision import Decision, KeyValue, Token, Transactional, refuse
+from ottla.coordination.groups import offset_records, records
+from ottla.coordination.groups.classic import ClassicGroup
+from ottla.coordination.groups.group import Caller, Group
+from ottla.coordination.groups.history import History
+from ottla.coordination.groups.offset_rules import OffsetLimits
+from ottla.coordination.groups.offsets import Offsets
+from ottla.coordination.groups.timers import Timers
+from ottla.coordination.groups.topics import Topics
+from ottla.protocol.apis.heartbeat import HeartbeatRequest
+from ottla.protocol.apis.join_group import JoinGroupRequest
+from ottla.protocol.apis.leave_group import MemberIdentity
+from ottla.protocol.apis.sync_group import SyncGroupRequest
+from ottla.protocol.errors import ErrorCode
+
+# What one tick may write; the rest is due at once, in a turn of its own.
+_RECORDS_PER_TICK: Final = 1000
+
+
+class GroupShard:
+    """All groups whose names lead to one partition."""
+
+    def __init__(self, config: GroupsConfig, topics: Topics) -> None:
+        self.config = config
+        self.topics = topics
+        self.groups: dict[str, Group] = {}
+        self.timers = Timers()
+        self.history = History()
+        self.offsets = Offsets(
+            OffsetLimits(
+                metadata_max_bytes=config.offset_metadata_max_bytes,
+                retention_ms=config.offsets_retention_minutes * MINUTE_MS,
+                check_interval_ms=config.offsets_retention_check_interval_ms,
+            )
+        )
+
+    # ------------------------------------------------------------------ classic requests
+
+    def join(
+        self, request: JoinGroupRequest, caller: Caller, token: Token, now_ms: int
+    ) -> Decision:
+        """Become a member, or join the next generation; answered with a JoinGroupResponse."""
+        if not request.group_id:
+            return refuse(token, ErrorCode.INVALID_GROUP_ID)
+        low, high = (
+            self.config.group_min_session_timeout_ms,
+            self.config.group_max_session_timeout_ms,
+        )
+        if not low <= request.session_timeout_ms <= high:
+            return refuse(token, ErrorCode.INVALID_SESSION_TIMEOUT)
+        group = self.groups.get(request.group_id)
+        if group is not None:
+            return group.join(request, caller, token, now_ms)
+        if request.member_id:
+            return refuse(token, ErrorCode.UNKNOWN_MEMBER_ID)
+        group = ClassicGroup(request.group_id, self.config, self.timers, self.history)
+        decision = group.join(request, caller, token, now_ms)
+        if not group.is_empty:
+            self.groups[request.group_id] = group
+        return decision
+
+    def sync(
+        self, request: SyncGroupRequest, caller: Caller, token: Token, now_ms: int
+    ) -> Decision:
+        """Hand out or fetch an assignment; answered with a SyncGroupResponse."""
+        group = self.groups.get(request.group_id)
+        if group is None:
+            return refuse(token, _missing(request.group_id))
+        return group.sync(request, caller, token, now_ms)
+
+    def heartbeat(self, request: HeartbeatRequest, token: Token, now_ms: int) -> Decision:
+        """A member lives; answered with an error code."""
+        group = self.groups.get(request.group_id)
+        if group is None:
+            return refuse(token, _missing(request.group_id))
+        return group.heartbeat(request, token, now_ms)
+
+    def leave(
+        self, group_id: str, members: Sequence[MemberIdentity], token: Token, now_ms: int
+    ) -> Decision:
+        """Members go; answered with an error code for each, or an ApiError for all."""
+        group = self.groups.get(group_id)
+        if group is not None:
+            return group.leave(members, token, now_ms)
+        if not group_id:
+            return refuse(token, ErrorCode.INVALID_GROUP_ID)
+        return Decision(replies=((token, [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)),))
+
+    def delete(self, group_id: str, token: Token) -> Decision:
+        """Erase a group that has no members; answered with an error code."""
+        group = self.groups.get(group_id)
+        if not group_id:
+            return refuse(token, ErrorCode.INVALID_GROUP_ID)
+        if group is None:
+            return refuse(token, ErrorCode.GROUP_ID_NOT_FOUND)
+        if not group.is_empty:
+            return refuse(token, ErrorCode.NON_EMPTY_GROUP)
+        erased = [*self.offsets.delete_all(group_id), *group.tombstones()]
+        return Decision(erased, ((token, ErrorCode.NONE),))
+
+    # -------------------------------------------------------------------------- topics
+
+    def topics_changed(self, delta: Delta, now_ms: int) -> Decision:
+        """Offsets go with their topics; what groups make of a new image is their own affair."""
+        gone = {topic.name for topic in delta.deleted_topics()}
+        return Decision(self.offsets.topics_deleted(gone, now_ms) if gone else ())
+
+    # -------------------------------------------------------------------------- replay
+
+    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
+        """Take in a record; kinds that are not known here are passed over, as Kafka does after a downgrade."""
+        version = records.key_version(key)
+        if version in offset_records.KEY_VERSIONS:
+            self._replay_offset(key, value, transactional)
+        elif version == records.GROUP_KEY_VERSION:
+            self._replay_classic(records.decode_group_key(key), value)
+
+    def _replay_offset(
+        self, key: bytes, value: bytes | None, transactional: Transactional | None
+    ) -> None:
+        group_id = offset_records.decode_key(key).group_id
+        if value is not None and group_id not in self.groups:
+            # Whoever commits without members makes a group that has nothing but offsets.
+            self.groups[group_id] = self.new_classic(group_id)
+        self.offsets.replay(key, value, transactional)
+
+    def _replay_classic(self, group_id: str, value: bytes | None) -> None:
+        group = self.groups.get(group_id)
+        if value is None:
+            if isinstance(group, ClassicGroup):
+                group.die()
+                del self.groups[group_id]
+            return
+        if not isinstance(group, ClassicGroup):
+            group = self.groups[group_id] = self.new_classic(group_id)
+        group.replay(records.decode_group_value(value))
+
+    def new_classic(self, group_id: str) -> ClassicGroup:
+        """A classic group without members."""
+        return ClassicGroup(group_id, self.config, self.timers, self.history)
+
+    def replay_marker(self, producer_id: int, committed: bool) -> None:
+        """A producer's transaction has ended, and the offsets in it count or are void."""
+        self.offsets.replay_marker(producer_id, committed)
+
+    def loaded(self, now_ms: int) -> None:
+        """Everything has been replayed: members get their sessions anew."""
+        self.offsets.loaded(now_ms)
+        for group in self.groups.values():
+            group.loaded(now_ms)
+
+    # ---------------------------------------------------------------------------- time
+
+    def next_deadline_ms(self) -> int | None:
+        """When `tick` may have something to do."""
+        timers, check = self.timers.next_deadline_ms(), self.offsets.next_check_ms()
+        if timers is None or check is None:
+            return check if timers is None else timers
+        return min(timers, check)
+
+    def tick(self, now_ms: int) -> Decision:
+        """Let every group do what is due, and forget offsets and groups whose time is over.
+
+        A group whose decision has records decides again only when they are replayed.
+        """
+        written: list[KeyValue] = []
+        replies: list[tuple[Token, object]] = []
+        decided: set[str] = set()
+        for key in self.timers.due(now_ms):
+            what, group_id, member_id = key
+            group = self.groups.get(group_id)
+            if group is None:
+                continue
+            if group_id in decided or len(written) >= _RECORDS_PER_TICK:
+                self.timers.schedule(key, now_ms)
+                break
+            decision = group.due(what, member_id, now_ms)
+            replies += decision.replies
+            if decision.records:
+                decided.add(group_id)
+                written += decision.records
+        if not decided:
+            written += self._forget(now_ms)
+        return Decision(written, replies)
+
+    def _forget(self, now_ms: int) -> list[KeyValue]:
+        """Offsets whose time is over, and groups that are left with neither members nor offsets."""
+        check_ms = self.offsets.next_check_ms()
+        if check_ms is None or now_ms < check_ms:
+            return []
+        gone = [
+            tombstone
+            for group in self.groups.values()
+            if group.is_empty and not self.offsets.has_any(group.group_id)
+            for tombstone in group.tombstones()
+        ]
+        return gone + self.offsets.expired(now_ms, self.groups)
+
+    def parked(self) -> Sequence[Token]:
+        """Everybody who waits here."""
+        return [token for group in self.groups.values() for token in group.parked()]
+
+
+def _missing(group_id: str) -> int:
+    return ErrorCode.UNKNOWN_MEMBER_ID if group_id else ErrorCode.INVALID_GROUP_ID

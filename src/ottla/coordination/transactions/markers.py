@@ -1,0 +1,130 @@
+"""Writes the markers that end a transaction into its partitions, and tells the coordinator when they are all there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from ottla.base.errors import ApiError, StorageError
+from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+from ottla.coordination.runtime import Coordinator
+from ottla.coordination.transactions.shard import EndMarkers, TransactionShard
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.control import EndTransactionMarker
+from ottla.replication.partitions import Partitions
+
+log = logger(__name__)
+
+OnMarker: TypeAlias = Callable[[TopicPartition, int, bool], None]
+"""Told of every marker that is in a log: partition, producer id, and whether it commits."""
+
+_MEANINGLESS = frozenset(
+    {
+        # The topic is gone, and its part of the transaction with it.
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        # The partition has seen a later epoch of the producer, or a later coordinator: this end came and went.
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    }
+)
+
+
+class MarkerWriter:
+    """Ends transactions in the partitions that this broker leads.
+
+    The coordinator calls it with what to write, once the outcome is committed, and again while partitions are missing.
+    """
+
+    def __init__(
+        self, partitions: Partitions, now_ms: Callable[[], int], on_marker: OnMarker
+    ) -> None:
+        self._partitions = partitions
+        self._now_ms = now_ms
+        self._on_marker = on_marker
+        self._coordinator: Coordinator[TransactionShard] | None = None
+
+    def serve(self, coordinator: Coordinator[TransactionShard]) -> None:
+        """Name the coordinator to tell, which is made after the writer that its machines hold."""
+        self._coordinator = coordinator
+
+    def __call__(self, markers: EndMarkers | ApiError) -> None:
+        """Write what can be written; what cannot is asked for again."""
+        if isinstance(markers, ApiError):
+            return  # the outcome was not committed; whoever is the coordinator now decides
+        epoch = self._coordinator_epoch(markers.transactional_id)
+        ended = EndTransactionMarker(markers.committed, epoch)
+        written = [tp for tp in markers.partitions if self._is_written(tp, markers, ended)]
+        if written or not markers.partitions:
+            self._tell(markers, written)
+
+    def write(
+        self,
+        tp: TopicPartition,
+        producer_id: int,
+        producer_epoch: int,
+        marker: EndTransactionMarker,
+        *,
+        must_bump: bool = False,
+        then: Callable[[int], None] | None = None,
+    ) -> bool:
+        """Append one marker; True if it is committed at once, else `then(error)` is called when it is."""
+        partition = self._partitions.leader(tp.topic, tp.partition)
+        end_offset = partition.end_transaction(
+            producer_id, producer_epoch, marker, self._now_ms(), must_bump=must_bump
+        )
+        self._on_marker(tp, producer_id, marker.committed)
+        if partition.high_watermark >= end_offset:
+            return True
+        if then is not None:
+            partition.when_committed(end_offset, then)
+        return False
+
+    def _coordinator_epoch(self, transactional_id: str) -> int:
+        """The leader epoch of the coordinator's partition: a former coordinator's markers are refused by it."""
+        if self._coordinator is None:
+            return 0
+        index = self._coordinator.partition_of(transactional_id)
+        partition = None
+        if index is not None:
+            partition = self._partitions.find(self._coordinator.topic, index)
+        return 0 if partition is None else partition.leader_epoch
+
+    def _is_written(
+        self, tp: TopicPartition, markers: EndMarkers, ended: EndTransactionMarker
+    ) -> bool:
+        producer_id, epoch = markers.producer
+        then = partial(self._committed, markers, tp)
+        try:
+            return self.write(tp, producer_id, epoch, ended, then=then)
+        except (ApiError, StorageError) as failure:
+            given_up = isinstance(failure, ApiError) and failure.code in _MEANINGLESS
+            log.warning(
+                "transaction marker not written",
+                partition=tp,
+                transactional_id=markers.transactional_id,
+                reason=str(failure),
+                again=not given_up,
+            )
+            return given_up
+
+    def _committed(self, markers: EndMarkers, tp: TopicPartition, error: int) -> None:
+        if not error:
+            self._tell(markers, [tp])
+
+    def _tell(self, markers: EndMarkers, written: list[TopicPartition]) -> None:
+        if self._coordinator is None:
+            return
+
+        def decide(shard: TransactionShard, now_ms: int) -> Any:
+            return shard.markers_written(markers, written, now_ms)
+
+        try:
+            self._coordinator.write(markers.transactional_id, decide)
+        except ApiError as moved:
+            log.info(
+                "transaction completes elsewhere",
+                transactional_id=markers.transactional_id,
+                reason=str(moved),
+            )

@@ -1,0 +1,121 @@
+"""Pure: the records of `__transaction_state`, byte for byte as Kafka writes and reads them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ottla.base.errors import ProtocolError
+from ottla.base.ids import TopicPartition
+from ottla.coordination.transactions.state import State, Transaction, by_topic
+from ottla.protocol.decoders import decoder
+from ottla.protocol.encoders import encoder
+from ottla.protocol.schema import Struct, array, int8, int16, int32, int64, string
+
+_KEY_VERSION: Final = 0
+_VALUE_VERSION: Final = 1
+_FIRST_FLEXIBLE: Final = 1
+
+
+class TransactionLogKey(Struct):
+    """Whose record it is."""
+
+    transactional_id: str = string()
+
+
+class TransactionPartitions(Struct):
+    """An element of TransactionLogValue.partitions."""
+
+    topic: str = string()
+    partition_ids: list[int] = array(int32)
+
+
+class TransactionLogValue(Struct):
+    """What is known of a transactional id; v1 is flexible, and adds what KIP-890 and KIP-939 need."""
+
+    producer_id: int = int64()
+    previous_producer_id: int = int64(-1, since=1, tag=0)
+    next_producer_id: int = int64(-1, since=1, tag=1)
+    producer_epoch: int = int16()
+    next_producer_epoch: int = int16(-1, since=1, tag=3)
+    timeout_ms: int = int32()
+    status: int = int8()
+    partitions: list[TransactionPartitions] | None = array(TransactionPartitions, nullable=True)
+    last_update_ms: int = int64()
+    start_ms: int = int64()
+    client_version: int = int16(since=1, tag=2)
+
+
+def encode_key(transactional_id: str) -> bytes:
+    """The key under which a transactional id is remembered."""
+    out = bytearray(_KEY_VERSION.to_bytes(2))
+    encoder(TransactionLogKey, _KEY_VERSION, False)(
+        TransactionLogKey(transactional_id=transactional_id), out
+    )
+    return bytes(out)
+
+
+def encode_value(transaction: Transaction) -> bytes:
+    """What is remembered of it, in the version that brokers with transaction.version 1 and 2 write."""
+    partitions = None
+    if transaction.state is not State.EMPTY:
+        partitions = [
+            TransactionPartitions(topic=topic, partition_ids=numbers)
+            for topic, numbers in by_topic(transaction.partitions).items()
+        ]
+    value = TransactionLogValue(
+        producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id,
+        next_producer_id=transaction.next_producer_id,
+        producer_epoch=transaction.epoch,
+        next_producer_epoch=transaction.next_epoch,
+        timeout_ms=transaction.timeout_ms,
+        status=transaction.state,
+        partitions=partitions,
+        last_update_ms=transaction.updated_ms,
+        start_ms=transaction.started_ms,
+        client_version=transaction.client_version,
+    )
+    out = bytearray(_VALUE_VERSION.to_bytes(2))
+    encoder(TransactionLogValue, _VALUE_VERSION, True)(value, out)
+    return bytes(out)
+
+
+def decode_key(key: bytes) -> str | None:
+    """The transactional id; None for a kind of record that only newer brokers write."""
+    if int.from_bytes(key[:2], signed=True) != _KEY_VERSION:
+        return None
+    decoded: TransactionLogKey = decoder(TransactionLogKey, _KEY_VERSION, False)(key, 2, len(key))
+    return decoded.transactional_id
+
+
+def decode_value(data: bytes) -> Transaction:
+    """What is remembered of a transactional id, by this broker or by Kafka's."""
+    version = int.from_bytes(data[:2], signed=True)
+    if not 0 <= version <= _VALUE_VERSION:
+        raise ProtocolError(f"a transaction record of unknown version {version}")
+    read = decoder(TransactionLogValue, version, version >= _FIRST_FLEXIBLE)
+    value: TransactionLogValue = read(data, 2, len(data))
+    return Transaction(
+        producer_id=value.producer_id,
+        epoch=value.producer_epoch,
+        timeout_ms=value.timeout_ms,
+        state=_state(value.status),
+        partitions=frozenset(
+            TopicPartition(topic.topic, number)
+            for topic in value.partitions or ()
+            for number in topic.partition_ids
+        ),
+        updated_ms=value.last_update_ms,
+        started_ms=value.start_ms,
+        previous_producer_id=value.previous_producer_id,
+        next_producer_id=value.next_producer_id,
+        next_epoch=value.next_producer_epoch,
+        client_version=value.client_version,
+    )
+
+
+def _state(status: int) -> State:
+    try:
+        return State(status)
+    except ValueError:
+        raise ProtocolError(f"a transaction record with the unknown state {status}") from None

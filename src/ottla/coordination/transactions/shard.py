@@ -1,0 +1,317 @@
+"""Pure: the machine behind one partition of `__transaction_state`: all transactional ids that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ottla.base.errors import ApiError
+from ottla.base.ids import TopicPartition
+from ottla.config.transactions import TransactionsConfig
+from ottla.coordination.decision import (
+    Decision,
+    KeyValue,
+    Token,
+    Transactional,
+    refuse,
+)
+from ottla.coordination.transactions import machine, records
+from ottla.coordination.transactions.machine import Claim, NewProducerId
+from ottla.coordination.transactions.state import (
+    COMPLETE,
+    MAX_EPOCH,
+    NO_EPOCH,
+    PREPARING,
+    Producer,
+    State,
+    Transaction,
+)
+from ottla.protocol.errors import ErrorCode
+
+_RETRY_MS = 1_000
+_EXPIRED_AT_ONCE = 1_000
+
+
+class EndMarkers(NamedTuple):
+    """The markers that end one transaction: what the writer is given once the outcome is committed."""
+
+    transactional_id: str
+    producer: Producer
+    committed: bool
+    partitions: Sequence[TopicPartition]
+    transaction_version: int
+
+
+class _Completing:
+    """A transaction whose markers are under way: where they are missing, and when to write them again."""
+
+    __slots__ = ("missing", "retry_at_ms")
+
+    def __init__(self, missing: Iterable[TopicPartition], retry_at_ms: int) -> None:
+        self.missing = set(missing)
+        self.retry_at_ms = retry_at_ms
+
+
+class TransactionShard:
+    """Transactional ids, their producers and their transactions.
+
+    `write_markers` is told as if it were an asker: when the outcome of a transaction is committed, it gets EndMarkers,
+    and comes back with `markers_written`. Until then it is told again, now and then.
+    """
+
+    def __init__(
+        self, config: TransactionsConfig, new_producer_id: NewProducerId, write_markers: Token
+    ) -> None:
+        self._config = config
+        self._new_producer_id = new_producer_id
+        self._write_markers = write_markers
+        self.transactions: dict[str, Transaction] = {}
+        self._ongoing: set[str] = set()
+        self._completing: dict[str, _Completing] = {}
+        # The epoch that a producer had before it was given another in answer to a claim (KIP-360).
+        self._claimed: dict[str, int] = {}
+        self._look_for_timed_out_ms = 0
+        self._look_for_expired_ms: int | None = None
+
+    # What changes
+
+    def initialize(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        claimed: Producer | None,
+        token: Token,
+        now_ms: int,
+    ) -> Decision:
+        """InitProducerId: replies with the producer to be; CONCURRENT_TRANSACTIONS after it set off an abort."""
+        try:
+            if not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
+                raise ApiError(
+                    ErrorCode.INVALID_TRANSACTION_TIMEOUT,
+                    f"{timeout_ms} ms is not within 1 to {self._config.transaction_max_timeout_ms}",
+                )
+            found = self.transactions.get(transactional_id)
+            if found is None:
+                fresh = machine.create(self._new_producer_id(), timeout_ms, now_ms)
+                return Decision([_record(transactional_id, fresh)], [(token, fresh.producer)])
+            claim = claimed and Claim(claimed, self._last_epoch(transactional_id, found))
+            result = machine.initialize(found, claim, timeout_ms, self._new_producer_id, now_ms)
+        except ApiError as why:
+            return refuse(token, why.code, str(why))
+        if result.aborts:
+            concurrent = ApiError(
+                ErrorCode.CONCURRENT_TRANSACTIONS, "the producer before this one is being fenced"
+            )
+            return self._end(transactional_id, result.transaction, token, concurrent)
+        if claimed is None:
+            self._claimed.pop(transactional_id, None)
+        else:
+            self._claimed[transactional_id] = claimed.epoch
+        written = _record(transactional_id, result.transaction)
+        return Decision([written], [(token, result.transaction.producer)])
+
+    def add(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Collection[TopicPartition],
+        client_version: int,
+        token: Token,
+        now_ms: int,
+    ) -> Decision:
+        """AddPartitionsToTxn, or what stands for it: replies with None."""
+        try:
+            found = self._known(transactional_id)
+            added = machine.add(found, producer, partitions, client_version, now_ms)
+        except ApiError as why:
+            return refuse(token, why.code, str(why))
+        written = [] if added is None else [_record(transactional_id, added)]
+        return Decision(written, [(token, None)])
+
+    def end(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        committed: bool,
+        client_version: int,
+        token: Token,
+        now_ms: int,
+    ) -> Decision:
+        """EndTxn: replies with the producer of the next transaction, once the outcome is certain."""
+        try:
+            found = self._known(transactional_id)
+            prepared = machine.end(
+                found, producer, committed, client_version, self._new_producer_id, now_ms
+            )
+        except ApiError as why:
+            return refuse(token, why.code, str(why))
+        if prepared is None:
+            return Decision(replies=[(token, found.producer)])
+        following = machine.next_producer(prepared)
+        return self._end(transactional_id, prepared, token, following)
+
+    def markers_written(
+        self, markers: EndMarkers, written: Iterable[TopicPartition], now_ms: int
+    ) -> Decision:
+        """Some markers are in their partitions; with the last one the transaction is complete."""
+        found = self.transactions.get(markers.transactional_id)
+        completing = self._completing.get(markers.transactional_id)
+        if completing is None or found is None or found.producer != markers.producer:
+            return Decision()
+        completing.missing.difference_update(written)
+        if completing.missing:
+            return Decision()
+        complete = machine.complete(found, now_ms)
+        return Decision([_record(markers.transactional_id, complete)])
+
+    # What is asked
+
+    def check_within(
+        self, transactional_id: str, producer: Producer, partition: TopicPartition
+    ) -> None:
+        """ApiError unless the producer may write to the partition in its transaction."""
+        machine.check_within(self._known(transactional_id), producer, partition)
+
+    def verify(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """For each partition, the error code of a write to it, as brokers ask each other (KIP-890)."""
+        errors = {}
+        for partition in partitions:
+            try:
+                self.check_within(transactional_id, producer, partition)
+                errors[partition] = int(ErrorCode.NONE)
+            except ApiError as why:
+                errors[partition] = why.code
+        return errors
+
+    # The machine
+
+    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
+        """Take in a record: the newest of a transactional id is all there is to know of it."""
+        transactional_id = records.decode_key(key)
+        if transactional_id is None:
+            return
+        self._ongoing.discard(transactional_id)
+        self._completing.pop(transactional_id, None)
+        if value is None:
+            self.transactions.pop(transactional_id, None)
+            self._claimed.pop(transactional_id, None)
+            return
+        now = records.decode_value(value)
+        self.transactions[transactional_id] = now
+        if now.state is State.ONGOING:
+            if not self._ongoing:
+                interval_ms = self._config.transaction_abort_interval_ms
+                self._look_for_timed_out_ms = now.updated_ms + interval_ms
+            self._ongoing.add(transactional_id)
+        elif now.state in PREPARING:
+            retry_at_ms = now.updated_ms + _RETRY_MS
+            self._completing[transactional_id] = _Completing(now.partitions, retry_at_ms)
+
+    def replay_marker(self, producer_id: int, committed: bool) -> None:
+        """Nobody writes to this topic in a transaction."""
+
+    def loaded(self, now_ms: int) -> None:
+        """Clocks start; transactions that were being completed are completed at once."""
+        self._look_for_timed_out_ms = now_ms + self._config.transaction_abort_interval_ms
+        self._look_for_expired_ms = now_ms + self._config.transaction_remove_expired_interval_ms
+        for completing in self._completing.values():
+            completing.retry_at_ms = now_ms
+
+    def next_deadline_ms(self) -> int | None:
+        """When markers are to be written again, time-outs to be looked at, or ids to be forgotten."""
+        due = self._look_for_expired_ms
+        if due is not None and self._ongoing:
+            due = min(due, self._look_for_timed_out_ms)
+        if due is not None and self._completing:
+            due = min(due, *(each.retry_at_ms for each in self._completing.values()))
+        return due
+
+    def tick(self, now_ms: int) -> Decision:
+        """Whatever is due."""
+        written: list[KeyValue] = []
+        told = [(self._write_markers, markers) for markers in self._markers_again(now_ms)]
+        for transactional_id, fenced in self._timed_out(now_ms):
+            written.append(_record(transactional_id, fenced))
+            told.append((self._write_markers, _markers(transactional_id, fenced)))
+        written += [(records.encode_key(expired), None) for expired in self._expired(now_ms)]
+        return Decision(written, told)
+
+    def parked(self) -> Sequence[Token]:
+        """Nobody waits here: every request is answered when it is decided."""
+        return ()
+
+    def _known(self, transactional_id: str) -> Transaction:
+        found = self.transactions.get(transactional_id)
+        if found is None:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+                f"the transactional id {transactional_id!r} is not known",
+            )
+        return found
+
+    def _end(
+        self, transactional_id: str, prepared: Transaction, token: Token, reply: object
+    ) -> Decision:
+        """The markers before the reply: where all partitions are here, the next request finds it complete."""
+        markers = _markers(transactional_id, prepared)
+        return Decision(
+            [_record(transactional_id, prepared)],
+            [(self._write_markers, markers), (token, reply)],
+        )
+
+    def _last_epoch(self, transactional_id: str, found: Transaction) -> int:
+        if found.state in COMPLETE and found.bumps_epoch:
+            return found.epoch - 1 if found.epoch else MAX_EPOCH - 1
+        return self._claimed.get(transactional_id, NO_EPOCH)
+
+    def _markers_again(self, now_ms: int) -> Iterator[EndMarkers]:
+        for transactional_id, completing in self._completing.items():
+            if completing.retry_at_ms <= now_ms:
+                completing.retry_at_ms = now_ms + _RETRY_MS
+                found = self.transactions[transactional_id]
+                yield _markers(transactional_id, found, completing.missing)
+
+    def _timed_out(self, now_ms: int) -> Iterator[tuple[str, Transaction]]:
+        if not self._ongoing or now_ms < self._look_for_timed_out_ms:
+            return
+        self._look_for_timed_out_ms = now_ms + self._config.transaction_abort_interval_ms
+        for transactional_id in sorted(self._ongoing):
+            found = self.transactions[transactional_id]
+            if found.times_out_at_ms() < now_ms:
+                try:
+                    fenced = machine.fence(found, self._new_producer_id, now_ms)
+                except ApiError:
+                    continue  # no producer id to go on with yet; the next look finds one
+                yield transactional_id, fenced
+
+    def _expired(self, now_ms: int) -> list[str]:
+        if self._look_for_expired_ms is None or now_ms < self._look_for_expired_ms:
+            return []
+        expiration_ms = self._config.transactional_id_expiration_ms
+        found = [
+            transactional_id
+            for transactional_id, transaction in self.transactions.items()
+            if machine.is_expired(transaction, expiration_ms, now_ms)
+        ]
+        more = len(found) > _EXPIRED_AT_ONCE
+        interval_ms = 0 if more else self._config.transaction_remove_expired_interval_ms
+        self._look_for_expired_ms = now_ms + interval_ms
+        return found[:_EXPIRED_AT_ONCE]
+
+
+def _record(transactional_id: str, transaction: Transaction) -> KeyValue:
+    return records.encode_key(transactional_id), records.encode_value(transaction)
+
+
+def _markers(
+    transactional_id: str, prepared: Transaction, missing: Iterable[TopicPartition] | None = None
+) -> EndMarkers:
+    return EndMarkers(
+        transactional_id,
+        prepared.producer,
+        prepared.state is State.PREPARE_COMMIT,
+        sorted(prepared.partitions if missing is None else missing),
+        prepared.client_version,
+    )

@@ -1,0 +1,130 @@
+"""OffsetCommit: positions of groups are kept, for those who may move them."""
+
+import uuid
+from contextlib import closing
+
+import pytest
+
+from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from ottla.protocol.apis.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+)
+from ottla.protocol.codec import encode_request
+from ottla.protocol.errors import ErrorCode
+from tests.unit.broker.handlers.asking import Client
+from tests.unit.broker.handlers.group_offsets import (
+    Member,
+    commit,
+    commit_as,
+    fetch,
+    id_of,
+    join,
+    new_group,
+    positions,
+    subscription,
+)
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_an_offset_is_kept_with_its_text_and_epoch(client: Client, version: int) -> None:
+    topic, group = client.new_topic(2), new_group(client)
+    topic_id = id_of(client, topic) if version >= 10 else uuid.UUID(int=0)
+    offsets = {0: 5, 1: 6}
+    errors = commit(
+        client,
+        group,
+        topic,
+        offsets,
+        version=version,
+        topic_id=topic_id,
+        epoch=0,
+        metadata="née",
+    )
+    assert errors == {0: 0, 1: 0}
+    found = fetch(client, group, topic, [0, 1])
+    assert [(each.offset, each.metadata) for each in found.values()] == [(5, "née"), (6, "née")]
+    assert {each.leader_epoch for each in found.values()} == {0 if version >= 6 else -1}
+
+
+def test_no_text_is_an_empty_text(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    commit(client, group, topic, {0: 5}, metadata=None)
+    assert fetch(client, group, topic, [0])[0].metadata == ""
+
+
+def test_a_partition_that_does_not_exist_takes_nothing_from_the_others(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    assert commit(client, group, topic, {0: 5, 1: 5, -1: 5}) == {
+        0: 0,
+        1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        -1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert fetch(client, group, topic, [0])[0].offset == 5
+
+
+def test_a_topic_that_does_not_exist_takes_nothing_from_the_others(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    named = [
+        OffsetCommitRequestTopic(name=name, partitions=positions({0: 5}))
+        for name in ("no-such-topic", topic)
+    ]
+    answer = client.ask(OffsetCommitRequest(group_id=group, topics=named), 9)
+    errors = {each.name: each.partitions[0].error_code for each in answer.topics}
+    assert errors == {"no-such-topic": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic: 0}
+
+
+def test_an_unknown_topic_id_is_called_that(client: Client) -> None:
+    group = new_group(client)
+    errors = commit(client, group, "", {0: 5}, version=10, topic_id=uuid.uuid4())
+    assert errors == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+
+
+def test_text_that_is_too_long_is_refused(client: Client) -> None:
+    topic, group = client.new_topic(2), new_group(client)
+    assert commit(client, group, topic, {0: 5}, metadata="é" * 4096) == {0: 0}
+    too_long = commit(client, group, topic, {0: 9}, metadata="x" * 4097)
+    assert too_long == {0: ErrorCode.OFFSET_METADATA_TOO_LARGE}
+    assert fetch(client, group, topic, [0])[0].offset == 5
+
+
+def test_a_member_of_no_group_is_told_in_words_of_its_time(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    stranger = Member("m", 3)
+    assert commit_as(client, group, topic, stranger, version=9) == ErrorCode.GROUP_ID_NOT_FOUND
+    assert commit_as(client, group, topic, stranger, version=8) == ErrorCode.ILLEGAL_GENERATION
+
+
+def test_only_members_of_this_generation_commit_to_a_group_that_has_some(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    member = join(client, group, topic)
+    assert commit_as(client, group, topic, member, 7) == 0
+    later = member._replace(generation=member.generation + 1)
+    assert commit_as(client, group, topic, later) == ErrorCode.ILLEGAL_GENERATION
+    stranger = Member("stranger", member.generation)
+    assert commit_as(client, group, topic, stranger) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert commit(client, group, topic, {0: 1}) == {0: ErrorCode.UNKNOWN_MEMBER_ID}
+    assert fetch(client, group, topic, [0])[0].offset == 7
+
+
+def test_a_member_may_still_commit_while_the_group_gathers_anew(
+    client: Client, bootstrap: str
+) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    member = join(client, group, topic)
+    newcomer = JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription(topic))],
+    )
+    with closing(Client(bootstrap)) as second:
+        newcomer.member_id = second.ask(newcomer, 5).member_id
+        second.send(encode_request(newcomer, 5, 99, "newcomer"))
+        assert commit_as(client, group, topic, member, 8) == 0
+    assert fetch(client, group, topic, [0])[0].offset == 8
+
+
+def test_nothing_to_commit_is_no_error(client: Client) -> None:
+    assert client.ask(OffsetCommitRequest(group_id=new_group(client)), 9).topics == []

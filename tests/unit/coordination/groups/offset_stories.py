@@ -1,0 +1,95 @@
+"""A shard with nothing but offsets, and groups that answer what a test tells them to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ottla.base.ids import TopicPartition
+from ottla.coordination.decision import Decision, KeyValue, Transactional
+from ottla.coordination.groups.offset_history import COMMIT, Author
+from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
+from ottla.coordination.groups.offsets import Offsets, TopicToCommit
+from ottla.protocol.apis.offset_commit import OffsetCommitRequestPartition
+from ottla.protocol.schema import ZERO_UUID
+
+
+def at(partition: int, offset: int, metadata: str | None = "") -> OffsetCommitRequestPartition:
+    """A position in a request to commit."""
+    return OffsetCommitRequestPartition(
+        partition_index=partition, committed_offset=offset, committed_metadata=metadata
+    )
+
+
+@dataclass
+class ToldGroup:
+    """A group whose answers are given; it is empty and was never anything else unless a test says so."""
+
+    commit_error: int = 0
+    fetch_error: int = 0
+    delete_error: int = 0
+    subscribed: set[str] = field(default_factory=set)
+    expires_since: Callable[[int], int | None] = lambda commit_timestamp_ms: commit_timestamp_ms
+    heard_of: list[tuple[str, int]] = field(default_factory=list)
+    asked: list[tuple[str, str | None, int, bool]] = field(default_factory=list)
+
+    def check_commit(
+        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+    ) -> int:
+        self.asked.append((member_id, instance_id, generation, transactional))
+        return self.commit_error
+
+    def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
+        return self.fetch_error
+
+    def check_offset_delete(self) -> int:
+        return self.delete_error
+
+    def subscribes_to(self, topic: str) -> bool:
+        return topic in self.subscribed
+
+    def offsets_expire_since(self, commit_timestamp_ms: int) -> int | None:
+        return self.expires_since(commit_timestamp_ms)
+
+    def committed_by(self, member_id: str, now_ms: int) -> None:
+        self.heard_of.append((member_id, now_ms))
+
+
+class Shard:
+    """Appends and replays decisions as the runtime does, and keeps the log they make."""
+
+    def __init__(self, limits: OffsetLimits | None = None) -> None:
+        self.offsets = Offsets(limits or OffsetLimits())
+        self.groups: dict[str, OffsetGroup] = {}
+        self.log: list[tuple[KeyValue, Transactional | None]] = []
+
+    def write(
+        self, records: list[KeyValue] | Decision, transactional: Transactional | None = None
+    ) -> None:
+        if isinstance(records, Decision):
+            transactional, records = records.transactional, list(records.records)
+        for record in records:
+            self.log.append((record, transactional))
+            self.offsets.replay(*record, transactional)
+
+    def commit(
+        self, group: str, topic: str, partition: int, offset: int, now_ms: int = 0, who: str = ""
+    ) -> None:
+        wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
+        records, errors = self.offsets.commit(
+            group, wanted, now_ms, author=Author(COMMIT, member_id=who)
+        )
+        assert errors == [0]
+        self.write(records)
+
+    def commit_in_transaction(
+        self, producer: int, group: str, topic: str, partition: int, offset: int
+    ) -> None:
+        wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
+        records, _ = self.offsets.commit(group, wanted, 0, author=Author(COMMIT))
+        self.write(records, Transactional(producer, 0))
+
+    def delete(self, group: str, topic: str, partition: int, now_ms: int = 0) -> None:
+        self.write(self.offsets.delete(group, [TopicPartition(topic, partition)], now_ms))
+
+    def offset(self, group: str, topic: str, partition: int) -> int | None:
+        found = self.offsets.find(group, topic, partition)
+        return None if found is None else found.offset
