@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.support.wire import Wire
 
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
-SETTINGS = {"num.partitions": "4"}
+SETTINGS = {"num.partitions": "4", "group.initial.rebalance.delay.ms": "0"}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,10 @@
 """Pure: the tree of exceptions; a subclass exists only where some caller catches it by type."""
 
 
+LONGEST_MESSAGE = 1_000
+"""Characters: a sentence may quote what a client sent, and the protocol carries no more than 32767 bytes."""
+
+
 class OttlaError(Exception):
     """Anything that ottla raises on purpose."""
 
@@ -11,7 +15,7 @@ class ApiError(OttlaError):
     def __init__(self, code: int, message: str = "") -> None:
         super().__init__(code, message)
         self.code = code
-        self.message = message
+        self.message = message[:LONGEST_MESSAGE]
 
     def __str__(self) -> str:
         return self.message or f"error code {int(self.code)}"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol, cast
 
-from ottla.base.errors import ProtocolError
+from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
 from ottla.broker.frames import LENGTH, PartialFrame, frame_size
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
@@ -153,6 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self._slots:
             reply = _answered(reply)
             self._slots.append(reply)
+            self._keep(reply)
         else:
             self._write(reply.buffers if isinstance(reply, Pending) else reply)
             return
@@ -175,9 +176,9 @@ class Connection(asyncio.BufferedProtocol):
         while self._slots and self._slots[0].done:
             first = self._slots.popleft()
             self._large -= first.large
-            self._write(first.buffers)
-        if pending.done and self._slots and isinstance(pending.buffers, list):
-            pending.buffers = list(in_memory(pending.buffers))
+            buffers, first.buffers = first.buffers, None
+            self._write(buffers)
+        self._keep(pending)
         self._blocked = self._must_wait()
         self._drain()
 
@@ -185,9 +186,23 @@ class Connection(asyncio.BufferedProtocol):
         if buffers is None or self._transport is None:
             return
         if isinstance(buffers, list):
-            write_pieces(self._transport, self._socket_fd, buffers)
+            try:
+                write_pieces(self._transport, self._socket_fd, buffers)
+            except (StorageError, OSError) as failure:
+                # Half a reply may be out: nothing that follows would be understood.
+                log.warning("reply not written", client=self.host, reason=str(failure))
+                self._transport.abort()
         else:
             self._transport.write(buffers)
+
+    def _keep(self, answered: Pending) -> None:
+        """Hold a reply whose turn has not come; what it says of files would be wrong by then."""
+        if isinstance(answered.buffers, list):
+            try:
+                answered.buffers = list(in_memory(answered.buffers))
+            except (StorageError, OSError) as failure:
+                log.warning("reply not read", client=self.host, reason=str(failure))
+                self.abort()
 
     def pause_writing(self) -> None:
         """The client reads slower than it asks: start no request until it has caught up."""
@@ -220,7 +235,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, why: Exception) -> None:
         """Hang up on a client that broke the protocol, or that there is nothing to say to."""
-        log.warning("connection closed", client=self.host, reason=str(why))
+        log.warning("connection closed", client=self.host, reason=str(why)[:LONGEST_MESSAGE])
         self._close()
 
     def _close(self) -> None:
@@ -249,5 +264,5 @@ def _answered(reply: Reply) -> Pending:
         return reply
     pending = Pending(blocking=False, large=isinstance(reply, list))
     pending.done = True
-    pending.buffers = list(in_memory(reply)) if isinstance(reply, list) else reply
+    pending.buffers = reply
     return pending

@@ -15,6 +15,8 @@ class Feature(NamedTuple):
 
 
 FEATURES: Final[tuple[Feature, ...]] = (
+    # KIP-848: groups whose partitions the coordinator assigns.
+    Feature("group.version", 0, 1, finalized=1),
     # KIP-890: clients add partitions by writing to them, and get a new epoch with every end of a transaction.
     Feature("transaction.version", 0, 2, finalized=2),
 )

@@ -65,10 +65,12 @@ class Session:
 
     def tell(self, key: Key, data: PartitionData) -> None:
         """Remember what the client now knows; who got records goes to the end of the line."""
+        if key not in self.partitions:
+            return  # forgotten while it was read
         self.told[key] = (data.high_watermark, data.log_start_offset)
         if data.error:
             self.told.pop(key)  # so that the recovery is news
-        if data.records and key in self.partitions:
+        if data.records:
             self.partitions[key] = self.partitions.pop(key)
 
 
@@ -113,6 +115,10 @@ class FetchSessions:
         if session.uses_topic_ids != uses_topic_ids:
             return Opened(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(request)
+        if not session.partitions:
+            # As Kafka does: who follows nothing needs no session.
+            del self._sessions[session.id]
+            return Opened()
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.last_used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)

@@ -37,7 +37,9 @@ class _Request(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._deadline = asyncio.get_running_loop().call_later(_TIMEOUT_SECONDS, transport.close)
+        self._deadline = asyncio.get_running_loop().call_later(
+            _TIMEOUT_SECONDS, self._transport.abort
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

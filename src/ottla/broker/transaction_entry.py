@@ -65,17 +65,15 @@ def enter(
 ) -> None:
     """Do `then` once the partition is in the transaction, else say why it cannot be.
 
-    With `adds` the partition is added; without it, somebody must have added it before.
+    With `adds` the partition is added; without it, somebody must have added it before. `then` may be called later, and
+    nobody is there to catch what it raises.
     """
 
     def entered(refused: ApiError | None) -> None:
-        if refused is not None:
-            refuse(refused)
-            return
-        try:
+        if refused is None:
             then()
-        except ApiError as why:
-            refuse(why)
+        else:
+            refuse(refused)
 
     if _is_within(broker, producer, partition):
         entered(None)

@@ -193,6 +193,8 @@ class Node:
         if delta.broker_configs:
             dynamic = image.broker_config(None), image.broker_config(self._node_id)
             self._live.update(Overlay(self._settings, *dynamic))
+            if self._logs is not None:
+                self._logs.config = self._live.now.storage
 
     async def _coordinate_groups(
         self, metadata: Metadata, partitions: Partitions

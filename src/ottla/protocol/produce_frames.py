@@ -25,9 +25,6 @@ _FRAME = Struct(">ii")
 _RESULT_V3 = Struct(">ihqq")
 _RESULT_V5 = Struct(">ihqqq")
 _LEADER = Struct(">ii")
-_MAX_TEXT = (
-    1000  # a sentence may quote a name of any length; the protocol's own limit is 32767 bytes
-)
 _PLAIN_SUCCESS = {
     # What follows the offsets where there is nothing to complain of: record errors, message, tagged fields.
     version: b"\x01\x00\x00" if version >= 9 else b"\0\0\0\0\xff\xff" if version == 8 else b""
@@ -214,7 +211,7 @@ def _write_plain_details(out: bytearray, result: PartitionResult) -> None:
         if message is None:
             out += b"\xff\xff"
         else:
-            text = message[:_MAX_TEXT].encode()
+            text = message.encode()
             out += _INT16.pack(len(text)) + text
 
 
@@ -235,6 +232,6 @@ def _write_compact_nullable(out: bytearray, text: str | None) -> None:
     if text is None:
         out.append(0)
         return
-    raw = text[:_MAX_TEXT].encode()
+    raw = text.encode()
     write_unsigned_varint(out, len(raw) + 1)
     out += raw

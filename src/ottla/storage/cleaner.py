@@ -3,10 +3,6 @@
 The first pass notes the keys of the dirty part, as many as fit into memory; what lies behind waits
 for another round. The second copies every segment up to there into .cleaned files and leaves out
 what is shadowed. Nothing that the broker uses is touched: it swaps the files in, group by group.
-
-Differs from Kafka: the last batch of every new segment is kept, if only as a header, and not just
-that of the round. A segment then always reaches as far as those it replaces, and a start after a
-crash can tell which of these are still lying about.
 """
 
 import time
@@ -53,6 +49,10 @@ class _Cleaner:
         self._segments = [
             Segment(job.directory, base, size, job.now_ms) for base, _, size in job.segments
         ]
+        # Its last batch stays, if only as a header, lest a consumer never gets to the log's end.
+        self._last_segment = next(
+            (segment for segment in reversed(self._segments) if segment.size_bytes), None
+        )
         aborted = [txn for segment in self._segments for txn in segment.txn_index.all()]
         self._transactions = CleanedTransactions([*aborted, *job.later_aborted])
         self._last_of_producer = {
@@ -111,7 +111,7 @@ class _Cleaner:
             left = segment.size_bytes
             for header, batch in self._batches(segment):
                 left -= header.size_bytes
-                is_last = not left and segment is segments[-1]
+                is_last = not left and segment is self._last_segment
                 kept = self._left_of(header, batch, target, is_last)
                 changed = changed or kept is not batch
                 if kept is not None:

@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from ottla.base.errors import DiskFull, LogDirOffline, StorageError
 
@@ -249,11 +250,17 @@ def unlink(paths: Iterable[str]) -> None:
 
 def list_files(directory: str) -> dict[str, int]:
     """Names and sizes of the plain files in a directory."""
+    sizes = {}
     try:
         with os.scandir(directory) as entries:
-            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+            for entry in entries:
+                # A thread may be unlinking what was deleted a while ago.
+                with suppress(FileNotFoundError):
+                    if entry.is_file():
+                        sizes[entry.name] = entry.stat().st_size
     except OSError as error:
         raise storage_error(error, f"cannot list {directory}") from error
+    return sizes
 
 
 def list_directories(directory: str) -> list[str]:

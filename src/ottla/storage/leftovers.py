@@ -47,7 +47,8 @@ def _finish_swap(
     logs = [int(match[1]) for match in swaps.values() if match[2] == LOG_SUFFIX]
     if logs:
         low = min(logs)
-        high = max(_end_of_swap(directory, base) for base in logs)
+        # The new segment may be empty, but it always replaces the old one of its own name.
+        high = max(low + 1, *(_end_of_swap(directory, base) for base in logs))
         covered = [
             name for name, match in parsed.items() if not match[3] and low <= int(match[1]) < high
         ]

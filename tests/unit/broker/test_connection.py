@@ -5,6 +5,9 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import pytest
+
+from ottla.broker import connection
 from ottla.broker.connection import Connection
 from ottla.broker.reply import Pending, Reply
 
@@ -167,5 +170,76 @@ def test_a_client_that_does_not_read_is_not_served_more_than_fits() -> None:
             async with asyncio.timeout(10):
                 await reader.readexactly(64 << 20)
             assert handled == 64
+
+    asyncio.run(story())
+
+
+def test_few_replies_with_records_are_outstanding_at_a_time() -> None:
+    seen: list[bytes] = []
+    waiting: dict[bytes, Pending] = {}
+
+    def handler(body: bytes) -> Reply:
+        seen.append(body)
+        if body.startswith(b"w"):
+            return waiting.setdefault(body, Pending(blocking=False, large=True))
+        return [body] if body.startswith(b"r") else body
+
+    async def story() -> None:
+        async with connected(handler) as (reader, writer, _):
+            for body in (b"w01", b"one", b"rec", b"two", b"w02"):
+                writer.write(frame(body))
+            while len(seen) < 3:
+                await asyncio.sleep(0)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert seen == [b"w01", b"one", b"rec"]
+            waiting[b"w01"].resolve([b"ONE"])
+            assert await replies(reader, 4) == [b"ONE", b"one", b"rec", b"two"]
+            waiting[b"w02"].resolve([b"TWO"])
+            assert await replies(reader, 1) == [b"TWO"]
+
+    asyncio.run(story())
+
+
+def test_a_thousand_outstanding_replies_are_enough() -> None:
+    waiting: list[Pending] = []
+
+    def handler(body: bytes) -> Reply:
+        waiting.append(Pending(blocking=False))
+        return waiting[-1]
+
+    async def story() -> None:
+        async with connected(handler) as (reader, writer, _):
+            writer.write(frame(b"ask") * 1200)
+            while len(waiting) < 1000:
+                await asyncio.sleep(0)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert len(waiting) == 1000
+            for n in range(1200):
+                while n == len(waiting):
+                    await asyncio.sleep(0)
+                waiting[n].resolve(b"%03d" % (n % 1000))
+            assert await replies(reader, 1200) == [b"%03d" % (n % 1000) for n in range(1200)]
+
+    asyncio.run(story())
+
+
+def test_who_is_hung_up_on_and_never_reads_is_let_go_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "_LINGER_SECONDS", 0.1)
+
+    async def story() -> None:
+        async with connected(lambda body: bytes(50 << 20)) as (_, writer, registry):
+            writer.write(frame(b"much"))
+            async with asyncio.timeout(5):
+                while not any(each._write_paused for each in registry.open):
+                    await asyncio.sleep(0)
+                [silent] = registry.open
+                assert silent.expire()
+                assert not silent.expire()
+                while registry.open:
+                    await asyncio.sleep(0.01)
 
     asyncio.run(story())

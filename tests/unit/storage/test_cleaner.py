@@ -114,6 +114,16 @@ def test_the_last_batch_stays_if_only_as_a_header(log: Log) -> None:
     assert [header.base_offset for header, _ in batches_of(log)] == [2]
 
 
+def test_readers_pass_over_a_segment_of_which_nothing_is_left(log: Log) -> None:
+    for n in range(3):
+        put(log, (b"a", b"%d" % n * 3000))
+        roll(log)
+    compact(log)
+    assert [segment.size_bytes > 0 for segment in log.segments] == [False, False, True, False]
+    [(first, _)] = batches_of(log)
+    assert (first.base_offset, first.count) == (2, 1), "no header that only says where it was"
+
+
 def test_small_segments_are_merged(log: Log) -> None:
     for n in range(6):
         put(log, (b"key-%d" % n, b"v" * 1200), (b"same", b"%d" % n))

@@ -52,21 +52,24 @@ class CompactedLog(RuleBasedStateMachine):
         append(self.log, build_batch(records, codec=codec), now_ms=self.now_ms)
         self.committed |= {record.offset: record for record in records}
 
-    @rule(pairs=PAIRS, producer=PRODUCERS)
+    @rule(pairs=PAIRS, producer=PRODUCERS, end=st.sampled_from(["open", "commit", "abort"]))
     def produce_in_transaction(
-        self, pairs: list[tuple[bytes, bytes | None]], producer: int
+        self, pairs: list[tuple[bytes, bytes | None]], producer: int, end: str
     ) -> None:
         records = self.records(pairs)
+        sequence = self.sequences.get(producer, 0)
         batch = build_batch(
             records,
             producer_id=producer,
             producer_epoch=0,
-            base_sequence=self.sequences.get(producer, 0),
+            base_sequence=sequence,
             transactional=True,
         )
         append(self.log, batch, now_ms=self.now_ms)
         self.undecided.setdefault(producer, []).extend(records)
-        self.sequences[producer] = self.sequences.get(producer, 0) + len(records)
+        self.sequences[producer] = sequence + len(records)
+        if end != "open":
+            self.end_transaction(producer, end == "commit")
 
     @rule(producer=PRODUCERS, commit=st.booleans())
     def end_transaction(self, producer: int, commit: bool) -> None:
@@ -76,13 +79,15 @@ class CompactedLog(RuleBasedStateMachine):
             if commit:
                 self.committed |= {record.offset: record for record in records}
 
-    @rule()
-    def seal(self) -> None:
-        roll(self.log, self.now_ms)
-
-    @rule(later_ms=st.sampled_from([0, 500, 2000]), memory_bytes=st.sampled_from([500, 1 << 20]))
-    def compact(self, later_ms: int, memory_bytes: int) -> None:
+    @rule(
+        later_ms=st.sampled_from([0, 500, 2000]),
+        memory_bytes=st.sampled_from([500, 1 << 20]),
+        seal=st.booleans(),
+    )
+    def compact(self, later_ms: int, memory_bytes: int, seal: bool) -> None:
         self.now_ms += later_ms
+        if seal:
+            roll(self.log, self.now_ms)
         compact(self.log, self.now_ms, memory_bytes)
 
     @rule(clean=st.booleans())
@@ -124,5 +129,5 @@ class CompactedLog(RuleBasedStateMachine):
         ]
 
 
-CompactedLog.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+CompactedLog.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestCompactedLog = CompactedLog.TestCase

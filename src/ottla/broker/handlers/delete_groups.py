@@ -26,7 +26,9 @@ def handle(context: RequestContext, request: DeleteGroupsRequest) -> Pending:
     names = list(dict.fromkeys(request.groups_names))
 
     def submit(group_id: str, token: Token) -> None:
-        context.broker.groups.write(group_id, lambda shard, now_ms: shard.delete(group_id, token))
+        context.broker.groups.write(
+            group_id, lambda shard, now_ms: shard.delete(group_id, token, now_ms)
+        )
 
     def render(answers: list[Any]) -> DeleteGroupsResponse:
         return DeleteGroupsResponse(

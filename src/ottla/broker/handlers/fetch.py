@@ -7,7 +7,6 @@ Differs from Apache Kafka: rack is ignored, as every partition has one replica.
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError, StorageError
@@ -32,6 +31,10 @@ if TYPE_CHECKING:
 
     from ottla.storage.log_read import ColdRead
 
+_DOES_NOT_EXIST = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+# Each borrows a descriptor until it has been read.
+_MAX_COLD_READS = 64
+
 
 def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Answer from the log at once, or when enough has come, or when the client's patience ends."""
@@ -51,7 +54,8 @@ class _Fetch:
     """One request under way; it may look at its partitions several times before it answers."""
 
     __slots__ = (
-        "_cold", "_context", "_data", "_opened", "_pending", "_request", "_scheduled", "_size", "_timer", "_urgent",
+        "_cold", "_context", "_data", "_max_bytes", "_min_bytes", "_opened", "_pending", "_request", "_scheduled",
+        "_size", "_timer", "_unknown", "_urgent",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: FetchRequest, opened: Opened) -> None:
@@ -61,19 +65,18 @@ class _Fetch:
         self._pending: Pending | None = None
         self._timer: TimerHandle | None = None
         self._scheduled = False
+        self._max_bytes = min(request.max_bytes, context.broker.partitions.fetch_max_bytes)
+        # More than may be sent would never be there.
+        self._min_bytes = min(request.min_bytes, self._max_bytes)
+        # Partitions that do not exist are told with the rest: they hurry the reply only when that is news.
+        self._unknown = len(opened.partitions) - 1
 
     def start(self) -> Reply:
         self._collect()
-        request = self._request
         if self._cold:
-            self._pending = Pending(blocking=False)
-            self._context.broker.tasks.spawn(self._finish_cold())
-        elif (
-            self._size >= request.min_bytes
-            or self._urgent
-            or request.max_wait_ms <= 0
-            or not self._opened.partitions
-        ):
+            self._pending = Pending(blocking=False, large=True)
+            self._read_cold()
+        elif self._is_enough() or self._request.max_wait_ms <= 0 or not self._opened.partitions:
             return self._encode()
         else:
             self._wait()
@@ -82,20 +85,28 @@ class _Fetch:
     def _collect(self) -> None:
         """Read every partition once, in the client's order, within its limits."""
         self._data: list[tuple[str | bytes, PartitionData]] = []
-        self._cold: list[tuple[int, ColdRead]] = []
+        self._cold: list[tuple[int, Partition, ColdRead]] = []
         self._size, self._urgent = 0, False
+        unknown = 0
         partitions = self._context.broker.partitions
-        budget = min(self._request.max_bytes, partitions.fetch_max_bytes)
         for topic, wanted in self._opened.partitions:
             try:
                 data = self._read(
-                    partitions.leader(topic, wanted.partition), wanted, budget - self._size
+                    partitions.leader(topic, wanted.partition), wanted, self._max_bytes - self._size
                 )
             except (ApiError, StorageError) as failure:
                 data = PartitionData(wanted.partition, error_code_of(failure))
-                self._urgent = True
+                if data.error in _DOES_NOT_EXIST:
+                    unknown += 1
+                else:
+                    self._urgent = True
             self._size += len(data.records)
             self._data.append((topic, data))
+        self._urgent |= unknown > self._unknown
+        self._unknown = unknown
+
+    def _is_enough(self) -> bool:
+        return self._size >= self._min_bytes or self._urgent
 
     def _read(self, partition: Partition, wanted: FetchPartition, budget: int) -> PartitionData:
         partition.check_leader_epoch(wanted.current_leader_epoch)
@@ -114,7 +125,7 @@ class _Fetch:
         nothing_yet = self._size == 0 and not self._cold
         if wanted.fetch_offset == upper:
             pass
-        elif budget > 0 or nothing_yet:
+        elif (budget > 0 or nothing_yet) and len(self._cold) < _MAX_COLD_READS:
             found = partition.read(
                 wanted.fetch_offset,
                 min(wanted.max_bytes, max(budget, 0)),
@@ -123,25 +134,26 @@ class _Fetch:
             )
             records = found.region
             if found.cold is not None:
-                self._cold.append((len(self._data), found.cold))
+                self._cold.append((len(self._data), partition, found.cold))
                 self._size += min(wanted.max_bytes, max(budget, 0))  # at most; it is not read yet
-            elif records:
-                partition.bytes_out.add(self._context.broker.now_ms(), len(records))
             if self._request.read_committed and (records or found.cold):
                 aborted = partition.aborted_transactions(wanted.fetch_offset, upper)
         return PartitionData(
             wanted.partition, 0, high_watermark, stable, log_start, records, aborted
         )
 
+    def _read_cold(self) -> None:
+        """Go on beside the loop; what was found in the page cache is read before anything can happen to its files."""
+        self._data = [(topic, _read_now(data)) for topic, data in self._data]
+        self._context.go_on(self._finish_cold())
+
     async def _finish_cold(self) -> None:
         """Read from the disk in threads: nobody else waits for it."""
         broker = self._context.broker
-        # What was found in the page cache is read before anything else can happen to its files.
-        self._data = [(t, d._replace(records=_read_now(d.records))) for t, d in self._data]
-        for position, cold in self._cold:
+        for position, partition, cold in self._cold:
             topic, data = self._data[position]
             try:
-                records = await broker.loop.run_in_executor(broker.executor, cold.read)
+                records = await broker.logs.finish_read(partition.log, cold)
                 data = data._replace(records=records)
             except StorageError as failure:
                 data = PartitionData(data.partition, error_code_of(failure))
@@ -151,7 +163,7 @@ class _Fetch:
             self._pending.resolve(self._encode())
 
     def _wait(self) -> None:
-        self._pending = Pending(blocking=False, on_cancel=self._stop_waiting)
+        self._pending = Pending(blocking=False, large=True, on_cancel=self._stop_waiting)
         self._timer = self._context.broker.loop.call_later(
             self._request.max_wait_ms / 1000, self._answer
         )
@@ -174,7 +186,7 @@ class _Fetch:
         if self._pending is None or self._pending.done:
             return
         self._collect()
-        if self._size >= self._request.min_bytes or self._urgent or self._cold:
+        if self._is_enough() or self._cold:
             self._complete()
 
     def _answer(self) -> None:
@@ -186,7 +198,7 @@ class _Fetch:
     def _complete(self) -> None:
         self._stop_waiting()
         if self._cold:
-            self._context.broker.tasks.spawn(self._finish_cold())
+            self._read_cold()
         elif self._pending is not None:
             self._pending.resolve(self._encode())
 
@@ -198,6 +210,7 @@ class _Fetch:
 
     def _encode(self) -> Buffers:
         session = self._opened.session
+        find = self._context.broker.partitions.find
         topics: dict[str | bytes, list[PartitionData]] = {}
         for topic, data in self._data:
             if session is not None:
@@ -205,6 +218,8 @@ class _Fetch:
                 if self._opened.incremental and not session.is_news(key, data):
                     continue
                 session.tell(key, data)
+            if data.records and (partition := find(topic, data.partition)) is not None:
+                partition.bytes_out.add(self._context.broker.now_ms(), len(data.records))
             topics.setdefault(topic, []).append(data)
         return encode_fetch_response(
             self._context.correlation_id,
@@ -216,5 +231,10 @@ class _Fetch:
         )
 
 
-def _read_now(records: Sized) -> Sized:
-    return records.read() if isinstance(records, FileRegion) else records
+def _read_now(data: PartitionData) -> PartitionData:
+    try:
+        if isinstance(data.records, FileRegion):
+            return data._replace(records=data.records.read())
+    except StorageError as failure:
+        return PartitionData(data.partition, error_code_of(failure))
+    return data

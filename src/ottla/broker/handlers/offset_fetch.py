@@ -7,13 +7,12 @@ Differs from Apache Kafka: none known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from ottla.base.errors import ApiError
 from ottla.broker.context import RequestContext
-from ottla.broker.later import ask
+from ottla.broker.later import ask_each
 from ottla.broker.reply import Pending
 from ottla.coordination.decision import Token
 from ottla.coordination.groups.offset_requests import Fetch, TopicToFetch, fetch, no_position
@@ -38,11 +37,16 @@ _FIRST_WITH_IDS = 10
 def handle(context: RequestContext, request: OffsetFetchRequest) -> Pending:
     """Read the positions of one group, or of several that may live in different machines."""
     groups = _groups(context, request)
-    return ask(
+    return ask_each(
         context,
-        lambda token: _gather(context, request, groups, token),
-        lambda answers: _response(context, request, groups, answers),
+        [_reading(context, _fetch(context, request, group)) for group in groups],
+        lambda answers: _response(context, groups, answers),
     )
+
+
+def _reading(context: RequestContext, asked: Fetch) -> Callable[[Token], None]:
+    groups = context.broker.groups
+    return lambda token: groups.read(asked.group_id, lambda shard, _: fetch(shard, asked), token)
 
 
 def _groups(context: RequestContext, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
@@ -56,36 +60,6 @@ def _groups(context: RequestContext, request: OffsetFetchRequest) -> list[Offset
             for topic in request.topics
         ]
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
-
-
-def _gather(
-    context: RequestContext,
-    request: OffsetFetchRequest,
-    groups: Sequence[OffsetFetchRequestGroup],
-    token: Token,
-) -> None:
-    """Ask each group's machine; the last answer completes them."""
-    answers: list[Any] = [None] * len(groups)
-    missing = len(groups)
-
-    def answer(number: int, value: Any) -> None:
-        nonlocal missing
-        answers[number] = value
-        missing -= 1
-        if not missing:
-            token(answers)
-
-    if not groups:
-        token(answers)
-    for number, group in enumerate(groups):
-        _ask(context, _fetch(context, request, group), partial(answer, number))
-
-
-def _ask(context: RequestContext, asked: Fetch, token: Token) -> None:
-    try:
-        context.broker.groups.read(asked.group_id, lambda shard, now_ms: fetch(shard, asked), token)
-    except ApiError as refused:
-        token(refused)
 
 
 def _fetch(
@@ -115,7 +89,6 @@ def _known(
 
 def _response(
     context: RequestContext,
-    request: OffsetFetchRequest,
     groups: Sequence[OffsetFetchRequestGroup],
     answers: Sequence[OffsetFetchResponseGroup | ApiError],
 ) -> OffsetFetchResponse:

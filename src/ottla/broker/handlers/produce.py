@@ -169,6 +169,10 @@ class _Produce:
 
     def _check_transaction(self, partition: Partition, header: BatchHeader) -> None:
         """A transactional batch that no transaction would end must not get into the log (KIP-890)."""
+        if self.transactional_id is None:
+            raise ApiError(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional records need an id"
+            )
         producer = Producer(header.producer_id, header.producer_epoch)
         if _continues(partition, producer):
             return
@@ -179,8 +183,6 @@ class _Produce:
             and not broker.settings.now.transactions.transaction_partition_verification_enable
         ):
             return
-        if self.transactional_id is None:
-            raise ApiError(ErrorCode.INVALID_TXN_STATE, "the request names no transactional id")
         try:
             transaction_entry.check(broker, self.transactional_id, producer, partition.tp)
         except ApiError as refused:

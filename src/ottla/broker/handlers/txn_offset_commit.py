@@ -1,7 +1,7 @@
 """TxnOffsetCommit (api 28, v0-v5).
 
-Versions: v2 leader epoch · v3 flexible, member and generation (KIP-447) · v4 TRANSACTION_ABORTABLE · v5 the offsets join the transaction without
-an AddOffsetsToTxn before (KIP-890).
+Versions: v2 leader epoch · v3 flexible, member and generation (KIP-447) · v4 TRANSACTION_ABORTABLE · v5 the offsets
+join the transaction without an AddOffsetsToTxn before (KIP-890).
 Differs from Apache Kafka: partitions are answered in the order of the request, not those with errors first.
 """
 
@@ -62,9 +62,12 @@ def _enter_and_commit(
     adds = context.version >= _FIRST_THAT_ADDS
 
     def write() -> None:
-        broker.groups.write(
-            request.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
-        )
+        try:
+            broker.groups.write(
+                request.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+            )
+        except ApiError as refused:
+            token(refused)
 
     def refuse(refused: ApiError) -> None:
         abortable = context.version >= _FIRST_WITH_ABORTABLE

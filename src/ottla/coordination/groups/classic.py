@@ -12,6 +12,7 @@ from typing import Final
 
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.groups import answers
+from ottla.coordination.groups.downgrade import DOWNGRADED
 from ottla.coordination.groups.effects import Effects
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.members import Member, protocols_of
@@ -411,8 +412,11 @@ class ClassicGroup(RememberedGroup):
             self._gathered(effects)
         elif what == SYNC:
             self._sync_timed_out(effects)
-        else:
+        elif what == SESSION:
             self._session_ended(member_id, effects)
+        elif what == DOWNGRADED:
+            self.loaded(now_ms)
+            self._rebalance("the last member of the consumer protocol left", effects)
         return effects.decision()
 
     def _sync_timed_out(self, effects: Effects) -> None:

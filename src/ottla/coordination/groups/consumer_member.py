@@ -104,7 +104,9 @@ class Member:
 
     def released(self) -> Member:
         """A static member that goes for a while: its place and its partitions wait for it."""
-        since_zero = {topic_id: dict.fromkeys(found, 0) for topic_id, found in self.assigned.items()}
+        since_zero = {
+            topic_id: dict.fromkeys(found, 0) for topic_id, found in self.assigned.items()
+        }
         return replace(
             self, epoch=STATIC_LEAVE_EPOCH, assigned=since_zero, pending_revocation=NOTHING
         )
@@ -116,7 +118,8 @@ class Member:
             classic = ClassicMember(
                 session_timeout_ms=self.classic.session_timeout_ms,
                 supported_protocols=[
-                    ClassicProtocol(name=name, metadata=data) for name, data in self.classic.protocols
+                    ClassicProtocol(name=name, metadata=data)
+                    for name, data in self.classic.protocols
                 ],
             )
         value = MemberValue(

@@ -7,6 +7,7 @@ which the offset expires, since only that version has room for it; Kafka 4.3 doe
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -43,14 +44,19 @@ class OffsetKey(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A position as it was committed."""
+    """A position as it was committed.
 
-    offset: int
-    leader_epoch: int = NO_LEADER_EPOCH
+    Its attributes are those of an answer to OffsetFetch, so that ten thousand of them are answered as they are.
+    """
+
+    committed_offset: int
+    committed_leader_epoch: int = NO_LEADER_EPOCH
     metadata: str = ""
     commit_timestamp_ms: int = 0
     expire_timestamp_ms: int = NO_EXPIRY
     topic_id: UUID = ZERO_UUID
+    partition_index: int = -1
+    error_code: int = 0
 
 
 def encode_key(group_id: str, topic: str, partition: int) -> bytes:
@@ -68,15 +74,23 @@ def key_prefix(group_id: str, topic: str) -> bytes:
 
 def decode_key(key: bytes) -> OffsetKey:
     """Read the key of a position, its version included; ProtocolError if it is none."""
+    group_id, topic = _decode_prefix(key[:-4])
+    return OffsetKey(group_id, topic, _INT32.unpack_from(key, len(key) - 4)[0])
+
+
+# A log says the same names over and over; kept, they also are the same objects wherever they are used.
+@lru_cache(maxsize=4096)
+def _decode_prefix(prefix: bytes) -> tuple[str, str]:
     try:
-        if _INT16.unpack_from(key)[0] not in KEY_VERSIONS:
+        if _INT16.unpack_from(prefix)[0] not in KEY_VERSIONS:
             raise ProtocolError("not the key of a committed offset")
-        group_id, pos = _string(key, 2)
-        topic, pos = _string(key, pos)
-        [partition] = _INT32.unpack_from(key, pos)
+        group_id, pos = _string(prefix, 2)
+        topic, pos = _string(prefix, pos)
     except (struct.error, UnicodeDecodeError) as flaw:
         raise ProtocolError(f"the key of a committed offset is damaged: {flaw}") from None
-    return OffsetKey(group_id, topic, partition)
+    if pos != len(prefix):
+        raise ProtocolError("the key of a committed offset does not end where it should")
+    return group_id, topic
 
 
 def encode_value(committed: Committed) -> bytes:
@@ -84,9 +98,13 @@ def encode_value(committed: Committed) -> bytes:
     metadata = committed.metadata.encode()
     if committed.expire_timestamp_ms != NO_EXPIRY:
         times = committed.commit_timestamp_ms, committed.expire_timestamp_ms
-        head = _VERSION_1_HEAD.pack(1, committed.offset, len(metadata))
+        head = _VERSION_1_HEAD.pack(1, committed.committed_offset, len(metadata))
         return head + metadata + _VERSION_1_TAIL.pack(*times)
-    value = bytearray(_VERSION_4_HEAD.pack(_LAST_VERSION, committed.offset, committed.leader_epoch))
+    value = bytearray(
+        _VERSION_4_HEAD.pack(
+            _LAST_VERSION, committed.committed_offset, committed.committed_leader_epoch
+        )
+    )
     write_unsigned_varint(value, len(metadata) + 1)
     value += metadata
     value += _INT64.pack(committed.commit_timestamp_ms)
@@ -98,18 +116,20 @@ def encode_value(committed: Committed) -> bytes:
     return bytes(value)
 
 
-def decode_value(value: bytes) -> Committed:
-    """Read a position, in any version; ProtocolError if the bytes are none."""
+def decode_value(value: bytes, partition: int = -1) -> Committed:
+    """Read a position in a partition, in any version; ProtocolError if the bytes are none."""
     try:
         [version] = _INT16.unpack_from(value)
         if not 0 <= version <= _LAST_VERSION:
             raise ProtocolError(f"version {version} of a committed offset is not known here")
-        return _decode_flexible(value) if version == _LAST_VERSION else _decode(value, version)
+        if version == _LAST_VERSION:
+            return _decode_flexible(value, partition)
+        return _decode(value, version, partition)
     except (struct.error, IndexError, UnicodeDecodeError) as flaw:
         raise ProtocolError(f"a committed offset is damaged: {flaw}") from None
 
 
-def _decode(value: bytes, version: int) -> Committed:
+def _decode(value: bytes, version: int, partition: int) -> Committed:
     [offset], pos = _INT64.unpack_from(value, 2), 10
     leader_epoch, expire_timestamp_ms = NO_LEADER_EPOCH, NO_EXPIRY
     if version == 3:
@@ -118,23 +138,27 @@ def _decode(value: bytes, version: int) -> Committed:
     [commit_timestamp_ms], pos = _INT64.unpack_from(value, pos), pos + 8
     if version == 1:
         [expire_timestamp_ms] = _INT64.unpack_from(value, pos)
-    return Committed(offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms)
+    times = commit_timestamp_ms, expire_timestamp_ms
+    return Committed(offset, leader_epoch, metadata, *times, ZERO_UUID, partition)
 
 
-def _decode_flexible(value: bytes) -> Committed:
+def _decode_flexible(value: bytes, partition: int) -> Committed:
     _, offset, leader_epoch = _VERSION_4_HEAD.unpack_from(value)
     view = memoryview(value)
     size, pos = read_unsigned_varint(view, _VERSION_4_HEAD.size)
     metadata, pos = _text(value, pos, size - 1)
     [commit_timestamp_ms] = _INT64.unpack_from(value, pos)
-    topic_id = _tagged_topic_id(view, pos + 8)
-    return Committed(offset, leader_epoch, metadata, commit_timestamp_ms, topic_id=topic_id)
+    tags = value[pos + 8 :]
+    topic_id = ZERO_UUID if tags == _NO_TAGS else _tagged_topic_id(tags)
+    times = commit_timestamp_ms, NO_EXPIRY
+    return Committed(offset, leader_epoch, metadata, *times, topic_id, partition)
 
 
-def _tagged_topic_id(value: memoryview, pos: int) -> UUID:
+@lru_cache(maxsize=4096)
+def _tagged_topic_id(tags: bytes) -> UUID:
     """The one tag that is known; Kafka may add others, which are skipped."""
-    found = ZERO_UUID
-    count, pos = read_unsigned_varint(value, pos)
+    found, value = ZERO_UUID, memoryview(tags)
+    count, pos = read_unsigned_varint(value, 0)
     for _ in range(count):
         tag, pos = read_unsigned_varint(value, pos)
         size, pos = read_unsigned_varint(value, pos)

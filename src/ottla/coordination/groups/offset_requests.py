@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from ottla.base.ids import TopicPartition
@@ -114,7 +115,7 @@ def _fetch_topic(
 ) -> OffsetFetchResponseTopics:
     known = shard.offsets.topics(asked.group_id).get(topic.name, {})
     unstable = shard.offsets.unstable(asked.group_id, topic.name) if asked.require_stable else ()
-    answers = []
+    answers: list[Committed | OffsetFetchResponsePartitions] = []
     for index in topic.partitions:
         found = known.get(index)
         if index in unstable:
@@ -122,19 +123,18 @@ def _fetch_topic(
         elif found is None or _is_of_another_topic(found, topic.topic_id):
             answers.append(no_position(index))
         else:
-            answers.append(
-                OffsetFetchResponsePartitions(
-                    partition_index=index,
-                    committed_offset=found.offset,
-                    committed_leader_epoch=found.leader_epoch,
-                    metadata=found.metadata,
-                )
-            )
-    return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=answers)
+            answers.append(found)
+    return OffsetFetchResponseTopics(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        # A position answers for itself: it has all that is encoded.
+        partitions=cast("list[OffsetFetchResponsePartitions]", answers),
+    )
 
 
+@lru_cache(maxsize=16_384)
 def no_position(partition: int, error: int = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
-    """The answer where there is no position, or where it is not told."""
+    """The answer where there is no position, or where it is not told; shared, and not to be changed."""
     return OffsetFetchResponsePartitions(
         partition_index=partition, committed_offset=_NO_OFFSET, error_code=error
     )
@@ -142,7 +142,8 @@ def no_position(partition: int, error: int = ErrorCode.NONE) -> OffsetFetchRespo
 
 def _is_of_another_topic(found: Committed, topic_id: UUID) -> bool:
     """Whether a position was committed in a topic of this name that has been deleted since."""
-    return found.topic_id != topic_id and bool(found.topic_id.int) and bool(topic_id.int)
+    stored = found.topic_id.int
+    return bool(topic_id.int) and bool(stored) and stored != topic_id.int
 
 
 def delete(

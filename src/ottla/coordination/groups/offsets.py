@@ -7,12 +7,14 @@ work of a request is proportional to the partitions it names, whatever else the 
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from ottla.base.ids import TopicPartition
+from ottla.cluster.image import TopicImage
 from ottla.coordination.decision import KeyValue, Transactional
 from ottla.coordination.groups.offset_history import (
     COMMIT,
@@ -36,9 +38,11 @@ from ottla.coordination.groups.offset_records import (
 )
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.schema import ZERO_UUID
 
 _PARTITION: Final = struct.Struct(">i")
 _DEFAULT_RETENTION: Final = -1
+_POSITIONS_PER_CHECK: Final = 1_000
 _NO_TOPICS: Final[Mapping[str, Mapping[int, Committed]]] = MappingProxyType({})
 _NO_PARTITIONS: Final[Mapping[int, set[int]]] = MappingProxyType({})
 
@@ -85,6 +89,8 @@ class Offsets:
         self._holders: dict[str, dict[str, dict[int, set[int]]]] = {}
         self._order = 0
         self._next_check_ms: int | None = None
+        # The groups that the check under way has still to look at.
+        self._unchecked: deque[str] = deque()
 
     # ------------------------------------------------------------------ reading
 
@@ -157,8 +163,9 @@ class Offsets:
             if self._knows(group_id, tp)
         ]
 
-    def delete_all(self, group_id: str) -> list[KeyValue]:
+    def delete_all(self, group_id: str, now_ms: int) -> list[KeyValue]:
         """Forget all positions of a group."""
+        self.history.announce(group_id, now_ms, _DELETED)
         return [_tombstone(group_id, *tp) for tp in self._positions(group_id)]
 
     def topics_deleted(self, names: Collection[str], now_ms: int) -> list[KeyValue]:
@@ -180,29 +187,44 @@ class Offsets:
         """When `expired` is to be asked; None before everything is loaded."""
         return self._next_check_ms
 
-    def expired(self, now_ms: int, groups: Mapping[str, OffsetGroup]) -> list[KeyValue]:
-        """Tombstones for positions whose time is over, if a check is due; the next one is an interval later."""
+    def expired(
+        self, now_ms: int, groups: Mapping[str, OffsetGroup], topics: Mapping[str, TopicImage]
+    ) -> list[KeyValue]:
+        """Tombstones for positions whose time is over, or whose topic is gone, if a check is due.
+
+        A topic may have been deleted while nobody could write it down here. A check that has much to look at goes on
+        at once, in a turn of its own; the next one is an interval later.
+        """
         if self._next_check_ms is None or now_ms < self._next_check_ms:
             return []
-        self._next_check_ms = now_ms + self._limits.check_interval_ms
+        if not self._unchecked:
+            self._unchecked.extend(self._committed)
         self.history.announce(None, now_ms, Author(EXPIRE))
-        return [
-            _tombstone(group_id, topic, partition)
-            for group_id in self._committed
-            if (group := groups.get(group_id)) is not None
-            for topic, partition in self._expired_of(group_id, group, now_ms)
-        ]
+        gone: list[KeyValue] = []
+        looked_at = 0
+        while self._unchecked and looked_at < _POSITIONS_PER_CHECK:
+            group_id = self._unchecked.popleft()
+            looked_at += sum(map(len, self.topics(group_id).values()))
+            if group_id in groups:
+                expired = self._expired_of(group_id, groups[group_id], topics, now_ms)
+                gone += [_tombstone(group_id, *tp) for tp in expired]
+        rest_ms = 0 if self._unchecked else self._limits.check_interval_ms
+        self._next_check_ms = now_ms + rest_ms
+        return gone
 
     def _expired_of(
-        self, group_id: str, group: OffsetGroup, now_ms: int
-    ) -> Iterator[tuple[str, int]]:
-        for topic, partitions in self._committed[group_id].items():
-            if group.subscribes_to(topic):
-                continue
+        self, group_id: str, group: OffsetGroup, topics: Mapping[str, TopicImage], now_ms: int
+    ) -> Iterator[TopicPartition]:
+        for topic, partitions in self.topics(group_id).items():
             held = self.unstable(group_id, topic)
+            subscribed, image = group.subscribes_to(topic), topics.get(topic)
             for partition, position in partitions.items():
-                if partition not in held and self._is_expired(group, position, now_ms):
-                    yield topic, partition
+                if partition in held:
+                    continue
+                if _is_orphan(position, image) or (
+                    not subscribed and self._is_expired(group, position, now_ms)
+                ):
+                    yield TopicPartition(topic, partition)
 
     def _is_expired(self, group: OffsetGroup, position: Committed, now_ms: int) -> bool:
         since_ms = group.offsets_expire_since(position.commit_timestamp_ms)
@@ -221,10 +243,10 @@ class Offsets:
         if value is None:
             self._forget(at)
         elif transactional is None:
-            position = decode_value(value)
+            position = decode_value(value, at.partition)
             self._place(at, position, self._order, _COMMITTED)
         else:
-            self._hold(at, transactional.producer_id, decode_value(value))
+            self._hold(at, transactional.producer_id, decode_value(value, at.partition))
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
         """A transaction is over: what it held counts, or never was."""
@@ -235,7 +257,12 @@ class Offsets:
                 self._place(at, held.committed, held.order, author)
 
     def _place(self, at: OffsetKey, position: Committed, order: int, author: Author) -> None:
-        partitions = self._committed.setdefault(at.group_id, {}).setdefault(at.topic, {})
+        topics = self._committed.get(at.group_id)
+        if topics is None:
+            topics = self._committed[at.group_id] = {}
+        partitions = topics.get(at.topic)
+        if partitions is None:
+            partitions = topics[at.topic] = {}
         before = partitions.get(at.partition)
         partitions[at.partition] = position
         if at.group_id in self._holders:
@@ -243,7 +270,7 @@ class Offsets:
         self.history.moved(
             at.group_id,
             TopicPartition(at.topic, at.partition),
-            Move(None if before is None else before.offset, position.offset),
+            Move(None if before is None else before.committed_offset, position.committed_offset),
             position.commit_timestamp_ms,
             author,
         )
@@ -271,7 +298,7 @@ class Offsets:
         before = self.find(*at)
         if before is not None:
             _prune(self._committed, at)
-            tp, move = TopicPartition(at.topic, at.partition), Move(before.offset, None)
+            tp, move = TopicPartition(at.topic, at.partition), Move(before.committed_offset, None)
             self.history.moved(at.group_id, tp, move, before.commit_timestamp_ms, _DELETED)
         holders = self._holders.get(at.group_id, {}).get(at.topic, {}).get(at.partition)
         if holders is not None:
@@ -305,6 +332,13 @@ def _prune(groups: dict[str, dict[str, dict[int, _Leaf]]], at: OffsetKey) -> Non
         del topics[at.topic]
         if not topics:
             del groups[at.group_id]
+
+
+def _is_orphan(position: Committed, topic: TopicImage | None) -> bool:
+    """Whether the topic of a position does not exist any more, though another may have its name."""
+    if topic is None:
+        return True
+    return position.topic_id != topic.topic_id and position.topic_id != ZERO_UUID
 
 
 def _tombstone(group_id: str, topic: str, partition: int) -> KeyValue:

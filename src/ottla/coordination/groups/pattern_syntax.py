@@ -1,7 +1,7 @@
 """Pure: reads the syntax of RE2 and turns a pattern into instructions for `topic_pattern`.
 
-Topics have names of ASCII letters, digits, dots, dashes and underscores, so a class of characters is a number with a bit
-for each of 128 characters. What RE2 has no syntax for (references back, looking around) is refused, as Kafka does.
+Topics have names of ASCII letters, digits, dots, dashes and underscores, so a class of characters is a number with a
+bit for each of 128 characters. What RE2 has no syntax for (references back, looking around) is refused, as Kafka does.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _NAMED_CLASSES: Final[dict[str, Mask]] = {
     "xdigit": _DIGIT | _span("A", "F") | _span("a", "f"),
 }  # fmt: skip
 _UNICODE_CLASSES: Final[dict[str, Mask]] = {
-    "L": _UPPER | _LOWER, "Lu": _UPPER, "Ll": _LOWER, "N": _DIGIT, "Nd": _DIGIT, "P": _PUNCTUATION & ~mask_of("$+<=>^`|~"),
-    "Latin": _UPPER | _LOWER, "Greek": 0, "Cyrillic": 0,
+    "L": _UPPER | _LOWER, "Lu": _UPPER, "Ll": _LOWER, "N": _DIGIT, "Nd": _DIGIT,
+    "P": _PUNCTUATION & ~mask_of("$+<=>^`|~"), "Latin": _UPPER | _LOWER, "Greek": 0, "Cyrillic": 0,
 }  # fmt: skip
 _ESCAPED_CHARACTERS: Final = {
     "a": "\a",

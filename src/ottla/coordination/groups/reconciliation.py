@@ -90,7 +90,9 @@ def _difference(member: Member, aim: Aim) -> _Difference:
     free: dict[UUID, frozenset[int]] = {}
     withheld = False
     for topic_id in dict.fromkeys((*aim.target, *member.assigned)):
-        target = aim.target.get(topic_id, frozenset()) if topic_id in aim.subscribed else frozenset()
+        target = (
+            aim.target.get(topic_id, frozenset()) if topic_id in aim.subscribed else frozenset()
+        )
         owned = member.assigned.get(topic_id, {})
         stays = {p: epoch for p, epoch in owned.items() if p in target}
         goes = {p: epoch for p, epoch in owned.items() if p not in target}

@@ -9,14 +9,16 @@ from ottla.base.units import MINUTE_MS
 from ottla.cluster.image import Delta
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token, Transactional, refuse
-from ottla.coordination.groups import offset_records, records
+from ottla.coordination.groups import consumer_records, consumer_shard, offset_records, records
 from ottla.coordination.groups.classic import ClassicGroup
+from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.group import Caller, Group
 from ottla.coordination.groups.history import History
 from ottla.coordination.groups.offset_rules import OffsetLimits
 from ottla.coordination.groups.offsets import Offsets
 from ottla.coordination.groups.timers import Timers
 from ottla.coordination.groups.topics import Topics
+from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.apis.heartbeat import HeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest
 from ottla.protocol.apis.leave_group import MemberIdentity
@@ -59,15 +61,19 @@ class GroupShard:
         if not low <= request.session_timeout_ms <= high:
             return refuse(token, ErrorCode.INVALID_SESSION_TIMEOUT)
         group = self.groups.get(request.group_id)
-        if group is not None:
+        left_over = isinstance(group, ConsumerGroup) and group.is_empty
+        if group is not None and not left_over:
             return group.join(request, caller, token, now_ms)
         if request.member_id:
             return refuse(token, ErrorCode.UNKNOWN_MEMBER_ID)
-        group = ClassicGroup(request.group_id, self.config, self.timers, self.history)
+        # A consumer group that nobody is in makes way; its offsets stay.
+        erased = [] if group is None else group.tombstones()
+        group = self.new_classic(request.group_id)
         decision = group.join(request, caller, token, now_ms)
-        if not group.is_empty:
-            self.groups[request.group_id] = group
-        return decision
+        if group.is_empty:
+            return decision
+        self.groups[request.group_id] = group
+        return Decision([*erased, *decision.records], decision.replies)
 
     def sync(
         self, request: SyncGroupRequest, caller: Caller, token: Token, now_ms: int
@@ -96,7 +102,7 @@ class GroupShard:
             return refuse(token, ErrorCode.INVALID_GROUP_ID)
         return Decision(replies=((token, [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)),))
 
-    def delete(self, group_id: str, token: Token) -> Decision:
+    def delete(self, group_id: str, token: Token, now_ms: int) -> Decision:
         """Erase a group that has no members; answered with an error code."""
         group = self.groups.get(group_id)
         if not group_id:
@@ -105,8 +111,16 @@ class GroupShard:
             return refuse(token, ErrorCode.GROUP_ID_NOT_FOUND)
         if not group.is_empty:
             return refuse(token, ErrorCode.NON_EMPTY_GROUP)
-        erased = [*self.offsets.delete_all(group_id), *group.tombstones()]
+        erased = [*self.offsets.delete_all(group_id, now_ms), *group.tombstones()]
         return Decision(erased, ((token, ErrorCode.NONE),))
+
+    # ----------------------------------------------------------------- consumer requests
+
+    def consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, token: Token, now_ms: int
+    ) -> Decision:
+        """Join, stay in or leave a consumer group; answered with a ConsumerGroupHeartbeatResponse."""
+        return consumer_shard.heartbeat(self, request, caller, token, now_ms)
 
     # -------------------------------------------------------------------------- topics
 
@@ -124,6 +138,8 @@ class GroupShard:
             self._replay_offset(key, value, transactional)
         elif version == records.GROUP_KEY_VERSION:
             self._replay_classic(records.decode_group_key(key), value)
+        elif version in consumer_records.KEY_VERSIONS:
+            consumer_shard.replay(self, key, value)
 
     def _replay_offset(
         self, key: bytes, value: bytes | None, transactional: Transactional | None
@@ -204,7 +220,7 @@ class GroupShard:
             if group.is_empty and not self.offsets.has_any(group.group_id)
             for tombstone in group.tombstones()
         ]
-        return gone + self.offsets.expired(now_ms, self.groups)
+        return gone + self.offsets.expired(now_ms, self.groups, self.topics.image.topics)
 
     def parked(self) -> Sequence[Token]:
         """Everybody who waits here."""

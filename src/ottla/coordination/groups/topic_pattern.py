@@ -1,8 +1,8 @@
 """Pure: which topics a pattern matches, in time proportional to the length of their names, whatever the pattern.
 
-Kafka reads patterns with RE2/J, which never tracks back. Python's `re` does, and a pattern such as `(a+)+b` would hold the
-broker for years; so patterns are run here as RE2 runs them: all ways through a pattern are followed at once, and each
-set of ways that comes up is remembered, so that a character usually costs one look into a dictionary.
+Kafka reads patterns with RE2/J, which never tracks back. Python's `re` does, and a pattern such as `(a+)+b` would hold
+the broker for years; so patterns are run here as RE2 runs them: all ways through a pattern are followed at once, and
+each set of ways that comes up is remembered, so that a character usually costs one look into a dictionary.
 """
 
 from __future__ import annotations

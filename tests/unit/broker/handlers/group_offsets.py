@@ -57,8 +57,13 @@ class Found(NamedTuple):
 def new_group(client: Client) -> str:
     """A name that nobody has used, of a group whose coordinator is ready."""
     group = f"group-{uuid.uuid4().hex[:12]}"
-    wait_for(lambda: _is_coordinated(client, group), "the group coordinator", timeout_s=30)
+    wait_until_coordinated(client, group)
     return group
+
+
+def wait_until_coordinated(client: Client, group: str) -> None:
+    """Wait until the coordinator of a group is ready; the first who asks makes it."""
+    wait_for(lambda: _is_coordinated(client, group), "the group coordinator", timeout_s=30)
 
 
 def _is_coordinated(client: Client, group: str) -> bool:

@@ -70,6 +70,15 @@ def test_a_version_from_the_future_is_answered_in_version_0(client: Client) -> N
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_features_are_claimed_only_once_they_are_there(client: Client, ottla_only: None) -> None:
-    answer = client.ask(POLITE)
-    assert answer.supported_features == answer.finalized_features == []
+@pytest.mark.parametrize("version", [3, 4])
+def test_transactions_of_version_2_are_a_finalized_feature(client: Client, version: int) -> None:
+    answer = client.ask(POLITE, version)
+    assert answer.finalized_features_epoch >= 0
+    finalized = {
+        row.name: (row.min_version_level, row.max_version_level)
+        for row in answer.finalized_features
+    }
+    assert finalized["transaction.version"] == (2, 2)
+    supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
+    # A minimum of 0 is told only from v4 on (KAFKA-17011).
+    assert supported.get("transaction.version") == (None if version == 3 else (0, 2))

@@ -38,7 +38,3 @@ def test_an_id_without_an_epoch_makes_no_sense(client: Client, half: dict[str, i
 
 def test_an_empty_transactional_id_is_refused(client: Client) -> None:
     assert init(client, transactional_id="").error_code == ErrorCode.INVALID_REQUEST
-
-
-def test_there_are_no_transactions_yet(client: Client, ottla_only: None) -> None:
-    assert init(client, transactional_id="t").error_code == ErrorCode.UNSUPPORTED_VERSION

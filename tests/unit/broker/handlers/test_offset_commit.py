@@ -1,17 +1,21 @@
 """OffsetCommit: positions of groups are kept, for those who may move them."""
 
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from ottla.protocol.apis.list_groups import ListGroupsRequest
 from ottla.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
 )
 from ottla.protocol.codec import encode_request
 from ottla.protocol.errors import ErrorCode
+from tests.support.broker import OttlaBroker
+from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.group_offsets import (
     Member,
@@ -128,3 +132,19 @@ def test_a_member_may_still_commit_while_the_group_gathers_anew(
 
 def test_nothing_to_commit_is_no_error(client: Client) -> None:
     assert client.ask(OffsetCommitRequest(group_id=new_group(client)), 9).topics == []
+
+
+def test_an_offset_expires_when_its_client_said(own_broker: Callable[..., OttlaBroker]) -> None:
+    broker = own_broker({"offsets.retention.check.interval.ms": "100"})
+    with closing(Client(broker.bootstrap)) as client:
+        topic, group = client.new_topic(2), new_group(client)
+        commit(client, group, topic, {0: 5}, version=2, retention_time_ms=1)
+        commit(client, group, topic, {1: 5}, version=9)
+        wait_for(lambda: fetch(client, group, topic, [0])[0].offset == -1, "an offset to expire")
+        assert fetch(client, group, topic, [1])[1].offset == 5
+        commit(client, group, topic, {1: 5}, version=4, retention_time_ms=1)
+        wait_for(lambda: not groups_of(client), "the group to go with its last offset")
+
+
+def groups_of(client: Client) -> list[str]:
+    return [each.group_id for each in client.ask(ListGroupsRequest(), 5).groups]

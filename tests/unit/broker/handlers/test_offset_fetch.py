@@ -2,6 +2,8 @@
 
 import time
 import uuid
+from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -12,6 +14,7 @@ from ottla.protocol.apis.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.support.broker import OttlaBroker
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.group_offsets import (
@@ -100,6 +103,24 @@ def test_offsets_go_with_their_topic(client: Client) -> None:
         lambda: [topic.name for topic in fetch_group(client, group, None).topics] == [stays],
         "the offsets of a deleted topic to go",
     )
+
+
+@pytest.mark.parametrize("version", [1, 2, 7, 8, 10])
+def test_before_there_is_a_coordinator_each_version_is_told_in_its_way(
+    own_broker: Callable[..., OttlaBroker], version: int
+) -> None:
+    with closing(Client(own_broker().bootstrap)) as client:
+        topic = client.new_topic()
+        wanted = OffsetFetchRequestTopics(
+            name=topic, topic_id=id_of(client, topic), partition_indexes=[0]
+        )
+        answered = fetch_group(client, "group", [wanted], version)
+    missing = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if version == 1:
+        [found] = answered.topics[0].partitions
+        assert (found.committed_offset, found.error_code) == (-1, missing)
+    else:
+        assert (answered.error_code, answered.topics) == (missing, [])
 
 
 def test_ten_thousand_offsets_are_committed_and_fetched_in_no_time(client: Client) -> None:

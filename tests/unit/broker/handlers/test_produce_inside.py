@@ -7,6 +7,7 @@ from ottla.protocol.records.batch import iter_headers
 from ottla.protocol.records.builder import build_batch
 from ottla.protocol.records.compression import Codec
 from ottla.protocol.records.record import Record, read_records
+from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import NOW_MS, Client
 from tests.unit.broker.handlers.records import (
     batch,
@@ -20,6 +21,9 @@ from tests.unit.broker.handlers.records import (
     values,
     with_bytes,
 )
+from tests.unit.broker.handlers.test_alter_configs import shows
+from tests.unit.broker.handlers.test_describe_configs import TOPIC
+from tests.unit.broker.handlers.test_incremental_alter_configs import SET, change
 
 LARGE = 200_000
 CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -100,6 +104,17 @@ def test_a_topic_may_have_a_codec_of_its_own(client: Client, target: str) -> Non
     found = fetch(client, topic)
     assert {header.codec for _, header in iter_headers(found.records)} == {wanted}
     assert values(found.records) == [b"a" * 500, b"b" * 500] * 5
+
+
+def test_a_codec_may_be_chosen_while_records_come_in(client: Client) -> None:
+    topic = client.new_topic()
+    produce(client, topic, batch(b"before" * 100, codec=Codec.LZ4))
+    change(client, TOPIC, topic, ("compression.type", SET, "zstd"))
+    wait_for(lambda: shows(client, topic, compression_type="zstd"), "the change")
+    produce(client, topic, batch(b"after" * 100, codec=Codec.LZ4))
+    records = fetch(client, topic).records
+    assert [header.codec for _, header in iter_headers(records)] == [Codec.LZ4, Codec.ZSTD]
+    assert values(records) == [b"before" * 100, b"after" * 100]
 
 
 def test_recompressed_records_are_the_same_in_everything_else(client: Client) -> None:

@@ -1,9 +1,11 @@
 """A shard with nothing but offsets, and groups that answer what a test tells them to."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ottla.base.ids import TopicPartition
+from ottla.cluster.image import TopicImage
 from ottla.coordination.decision import Decision, KeyValue, Transactional
 from ottla.coordination.groups.offset_history import COMMIT, Author
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
@@ -53,12 +55,24 @@ class ToldGroup:
         self.heard_of.append((member_id, now_ms))
 
 
+class EveryTopic(dict[str, TopicImage]):
+    """A cluster in which any topic exists, but those that a test takes away."""
+
+    def __init__(self) -> None:
+        self.gone: set[str] = set()
+        self.topic_id = uuid.UUID(int=99)
+
+    def get(self, name: str, default: object = None) -> TopicImage | None:  # type: ignore[override]
+        return None if name in self.gone else TopicImage(name, self.topic_id, (), 0)
+
+
 class Shard:
     """Appends and replays decisions as the runtime does, and keeps the log they make."""
 
     def __init__(self, limits: OffsetLimits | None = None) -> None:
         self.offsets = Offsets(limits or OffsetLimits())
         self.groups: dict[str, OffsetGroup] = {}
+        self.topics = EveryTopic()
         self.log: list[tuple[KeyValue, Transactional | None]] = []
 
     def write(
@@ -87,9 +101,12 @@ class Shard:
         records, _ = self.offsets.commit(group, wanted, 0, author=Author(COMMIT))
         self.write(records, Transactional(producer, 0))
 
+    def expire(self, now_ms: int) -> None:
+        self.write(self.offsets.expired(now_ms, self.groups, self.topics))
+
     def delete(self, group: str, topic: str, partition: int, now_ms: int = 0) -> None:
         self.write(self.offsets.delete(group, [TopicPartition(topic, partition)], now_ms))
 
     def offset(self, group: str, topic: str, partition: int) -> int | None:
         found = self.offsets.find(group, topic, partition)
-        return None if found is None else found.offset
+        return None if found is None else found.committed_offset

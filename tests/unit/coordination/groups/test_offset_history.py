@@ -56,7 +56,7 @@ def test_deletion_and_expiry_say_so() -> None:
     shard.commit("g", "t", 0, 5)
     shard.commit("g", "t", 1, 6)
     shard.delete("g", "t", 0, now_ms=7)
-    shard.write(shard.offsets.expired(20, shard.groups))
+    shard.expire(20)
     first, deleted, expired = shard.offsets.history.of("g")
     assert first.author.action == COMMIT
     assert (deleted.author.action, deleted.last_ms) == (DELETE, 7)

@@ -79,11 +79,13 @@ names = st.text(max_size=20)
 int64s = st.integers(-(2**63), 2**63 - 1)
 positions = st.builds(
     Committed,
-    offset=int64s,
-    leader_epoch=st.integers(-1, 2**31 - 1),
+    committed_offset=int64s,
+    committed_leader_epoch=st.integers(-1, 2**31 - 1),
     metadata=st.text(max_size=300),
     commit_timestamp_ms=int64s,
     topic_id=st.uuids(),
+    partition_index=st.just(-1),
+    error_code=st.just(0),
 )
 
 
@@ -96,7 +98,7 @@ def test_any_key_comes_back(group: str, topic: str, partition: int) -> None:
 def test_any_value_comes_back(position: Committed, expire_ms: int) -> None:
     written = position._replace(expire_timestamp_ms=expire_ms)
     # Version 1 has room for the expiry, but for neither an epoch nor an id.
-    kept = Committed(position.offset, metadata=position.metadata)._replace(
+    kept = Committed(position.committed_offset, metadata=position.metadata)._replace(
         commit_timestamp_ms=position.commit_timestamp_ms, expire_timestamp_ms=expire_ms
     )
     assert decode_value(encode_value(written)) == (written if expire_ms == NO_EXPIRY else kept)

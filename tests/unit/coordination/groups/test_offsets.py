@@ -1,5 +1,7 @@
 """Committed offsets: what is kept, what transactions hold back, and when it goes."""
 
+import uuid
+
 from ottla.coordination.decision import Transactional
 from ottla.coordination.groups.offset_history import COMMIT, Author
 from ottla.coordination.groups.offset_records import decode_value
@@ -66,7 +68,7 @@ def test_all_offsets_of_a_group_can_go_at_once() -> None:
         shard.commit("g", "t", partition, 5)
     shard.commit("other", "t", 0, 5)
     shard.commit_in_transaction(1, "g", "u", 0, 5)
-    shard.write(shard.offsets.delete_all("g"))
+    shard.write(shard.offsets.delete_all("g", 0))
     assert set(shard.offsets.groups()) == {"other"}
 
 
@@ -151,19 +153,15 @@ def test_a_tombstone_ends_what_transactions_hold() -> None:
 # ------------------------------------------------------------------------ expiry
 
 
-def expire(shard: Shard, now_ms: int) -> None:
-    shard.write(shard.offsets.expired(now_ms, shard.groups))
-
-
 def test_offsets_expire_a_week_after_their_commit() -> None:
     shard = Shard()
     shard.groups["g"] = ToldGroup()
     shard.offsets.loaded(0)
     shard.commit("g", "t", 0, 5, now_ms=0)
     shard.commit("g", "t", 1, 5, now_ms=10)
-    expire(shard, WEEK_MS - 1)
+    shard.expire(WEEK_MS - 1)
     assert shard.offset("g", "t", 0) == 5
-    expire(shard, WEEK_MS + INTERVAL_MS)
+    shard.expire(WEEK_MS + INTERVAL_MS)
     assert not shard.offsets.has_any("g")
 
 
@@ -172,13 +170,29 @@ def test_checks_are_an_interval_apart() -> None:
     shard.groups["g"] = ToldGroup()
     shard.commit("g", "t", 0, 5)
     assert shard.offsets.next_check_ms() is None
-    assert shard.offsets.expired(1_000, shard.groups) == []
+    assert shard.offsets.expired(1_000, shard.groups, shard.topics) == []
     shard.offsets.loaded(1_000)
     assert shard.offsets.next_check_ms() == 1_100
-    assert shard.offsets.expired(1_099, shard.groups) == []
-    expire(shard, 1_120)
+    assert shard.offsets.expired(1_099, shard.groups, shard.topics) == []
+    shard.expire(1_120)
     assert shard.offset("g", "t", 0) is None
     assert shard.offsets.next_check_ms() == 1_220
+
+
+def test_a_check_of_many_offsets_takes_many_turns() -> None:
+    shard = Shard(OffsetLimits(retention_ms=0, check_interval_ms=100))
+    shard.offsets.loaded(0)
+    for number in range(50):
+        shard.groups[f"g{number}"] = ToldGroup()
+        for partition in range(100):
+            shard.commit(f"g{number}", "t", partition, 5)
+    turns = 0
+    while shard.offsets.next_check_ms() == 100:
+        shard.expire(100)
+        turns += 1
+    assert turns == 5
+    assert not shard.offsets.groups()
+    assert shard.offsets.next_check_ms() == 200
 
 
 def test_a_group_decides_from_when_its_offsets_age() -> None:
@@ -188,9 +202,9 @@ def test_a_group_decides_from_when_its_offsets_age() -> None:
     shard.offsets.loaded(0)
     shard.commit("emptied", "t", 0, 5)
     shard.commit("busy", "t", 0, 5)
-    expire(shard, 2 * WEEK_MS - 1)
+    shard.expire(2 * WEEK_MS - 1)
     assert shard.offset("emptied", "t", 0) == 5
-    expire(shard, 3 * WEEK_MS)
+    shard.expire(3 * WEEK_MS)
     assert shard.offset("emptied", "t", 0) is None
     assert shard.offset("busy", "t", 0) == 5
 
@@ -201,7 +215,7 @@ def test_topics_that_a_live_group_reads_do_not_expire_and_the_others_do() -> Non
     shard.offsets.loaded(0)
     shard.commit("g", "read", 0, 5)
     shard.commit("g", "left", 0, 5)
-    expire(shard, WEEK_MS)
+    shard.expire(WEEK_MS)
     assert list(shard.offsets.topics("g")) == ["read"]
 
 
@@ -211,7 +225,7 @@ def test_an_offset_that_a_transaction_may_move_does_not_expire() -> None:
     shard.offsets.loaded(0)
     shard.commit("g", "t", 0, 5)
     shard.commit_in_transaction(1, "g", "t", 0, 9)
-    expire(shard, WEEK_MS)
+    shard.expire(WEEK_MS)
     assert shard.offset("g", "t", 0) == 5
 
 
@@ -225,10 +239,23 @@ def test_a_client_may_say_how_long_its_offsets_live() -> None:
     assert value is not None
     assert decode_value(value).expire_timestamp_ms == 150
     shard.write(records)
-    expire(shard, 149)
+    shard.expire(149)
     assert shard.offset("g", "t", 0) == 5
-    expire(shard, 150)
+    shard.expire(150)
     assert shard.offset("g", "t", 0) is None
+
+
+def test_offsets_of_topics_that_were_deleted_unseen_go_at_the_next_check() -> None:
+    shard = Shard()
+    shard.groups["g"] = ToldGroup(subscribed={"stays", "gone", "made anew"})
+    shard.offsets.loaded(0)
+    earlier = [TopicToCommit("made anew", uuid.UUID(int=7), [at(0, 5)])]
+    shard.write(shard.offsets.commit("g", earlier, 0, author=Author(COMMIT))[0])
+    shard.commit("g", "stays", 0, 5)
+    shard.commit("g", "gone", 0, 5)
+    shard.topics.gone.add("gone")
+    shard.expire(INTERVAL_MS)
+    assert list(shard.offsets.topics("g")) == ["stays"]
 
 
 # ------------------------------------------------------------------------ replay

@@ -82,7 +82,7 @@ def model(log: list[Entry]) -> tuple[dict[tuple[str, str, int], int], set[tuple[
 
 def observed(machine: Offsets) -> tuple[dict[tuple[str, str, int], int], set[tuple[str, str, int]]]:
     positions = {
-        (group, topic, partition): found.offset
+        (group, topic, partition): found.committed_offset
         for group in machine.groups()
         for topic, partitions in machine.topics(group).items()
         for partition, found in partitions.items()
@@ -129,5 +129,5 @@ def test_what_is_decided_and_replayed_is_what_is_read(
     machine = replayed([*log, Entry(key=key, offset=offset)])
     found = machine.find(*key)
     assert found is not None
-    assert found.offset == offset
+    assert found.committed_offset == offset
     assert machine.history.of(key[0])[-1].moves[key[1:]].after == offset  # type: ignore[index]

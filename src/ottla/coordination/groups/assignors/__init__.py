@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from uuid import UUID
 
-from ottla.coordination.groups.assignors.spec import Assignment, MemberSpec
 from ottla.coordination.groups.assignors.range import assign as assign_range
+from ottla.coordination.groups.assignors.spec import Assignment, MemberSpec
 from ottla.coordination.groups.assignors.uniform import assign as assign_uniform
 
 ASSIGNORS: Final[

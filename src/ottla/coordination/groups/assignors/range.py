@@ -1,7 +1,7 @@
-"""Pure: the range assignor: each topic is cut into runs of partitions, one for each member, in a fixed order of members.
+"""Pure: the range assignor: each topic is cut into runs of partitions, one for each member, in a fixed order.
 
-Members that want the same topics get the same numbers of each topic that has as many partitions, so that what is written
-with the same key to two topics is read by the same member.
+Members that want the same topics get the same numbers of each topic that has as many partitions, so that what is
+written with the same key to two topics is read by the same member.
 """
 
 from __future__ import annotations

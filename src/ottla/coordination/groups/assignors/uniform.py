@@ -1,7 +1,7 @@
 """Pure: the uniform assignor: everybody gets as many partitions as anybody else, and keeps what it had where it can.
 
-Where all want the same topics, loads differ by one at most and no partition moves without need. Where they do not, loads
-are as even as the subscriptions let them be: no exchange along any chain of members would make them more even.
+Where all want the same topics, loads differ by one at most and no partition moves without need. Where they do not,
+loads are as even as the subscriptions let them be: no exchange along a chain of members would make them more even.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _keep(
 ) -> int:
     """Let a member keep what it had, as far as there is room; how much it keeps."""
     kept = 0
-    for topic_id, count in partition_counts.items():
-        given = spec.given.get(topic_id)
-        if not given or kept >= room:
+    for topic_id, given in spec.given.items():
+        count = partition_counts.get(topic_id)
+        if count is None or kept >= room:
             continue
         still = sorted(p for p in given if p < count and p not in taken[topic_id])
         held[topic_id] = set(still[: room - kept])
@@ -113,12 +113,17 @@ class _Mixed:
         # What few want is given out first, while there is still a choice for the rest.
         for topic_id in sorted(self._topics, key=lambda t: len(self._takers[t])):
             self._hand_out(topic_id, taken[topic_id])
-        for member_id in sorted(self._members, key=lambda m: -self._loads[m]):
-            while self._relieve(member_id):
-                pass
-        while any([self._relieve(member_id) for member_id in self._members]):
-            pass
+        self._level()
         return self._held
+
+    def _level(self) -> None:
+        """Take partitions off the fullest as long as somebody gets lighter by it."""
+        moved = True
+        while moved:
+            moved = False
+            for member_id in sorted(self._members, key=lambda m: -self._loads[m]):
+                while self._relieve(member_id):
+                    moved = True
 
     def _hand_out(self, topic_id: UUID, taken: set[int]) -> None:
         queue = [(self._loads[member_id], member_id) for member_id in self._takers[topic_id]]
@@ -153,9 +158,7 @@ class _Mixed:
                     ahead.append(taker)
         return False
 
-    def _pass_on(
-        self, first: str, last: str, came_from: Mapping[str, tuple[str, UUID]]
-    ) -> None:
+    def _pass_on(self, first: str, last: str, came_from: Mapping[str, tuple[str, UUID]]) -> None:
         self._loads[first] -= 1
         self._loads[last] += 1
         while last != first:

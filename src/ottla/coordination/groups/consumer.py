@@ -1,0 +1,365 @@
+"""Pure: a consumer group (KIP-848), whose partitions the coordinator assigns: its state and what it can be asked.
+
+The epoch of the group grows whenever its members, their subscriptions or the topics change; a target assignment is
+worked out for it, and every member is led there at its own pace (`reconciliation`). All but the deadlines is durable.
+What heartbeats do is in `consumer_heartbeat`; members that speak the classic protocol are in `classic_members`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, cast
+from uuid import UUID
+
+from ottla.base.errors import ApiError
+from ottla.cluster.image import Image, TopicImage
+from ottla.config.groups import GroupsConfig
+from ottla.coordination.decision import Decision, KeyValue, Token
+from ottla.coordination.groups import classic_members, consumer_heartbeat, consumer_records
+from ottla.coordination.groups.consumer_member import (
+    NOTHING,
+    Member,
+    MemberState,
+    Owned,
+    Partitions,
+    target_of,
+)
+from ottla.coordination.groups.consumer_records import Kind
+from ottla.coordination.groups.group import Caller
+from ottla.coordination.groups.history import History
+from ottla.coordination.groups.subscription import Resolved, topics_of
+from ottla.coordination.groups.timers import Timers
+from ottla.coordination.groups.topics import Topics
+from ottla.protocol.apis.heartbeat import HeartbeatRequest
+from ottla.protocol.apis.join_group import JoinGroupRequest
+from ottla.protocol.apis.leave_group import MemberIdentity
+from ottla.protocol.apis.sync_group import SyncGroupRequest
+from ottla.protocol.consumer_protocol import CONSUMER
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.schema import Struct
+
+# As in Kafka: a member may be in epoch 1 before the group's first assignment, which is that of epoch 2.
+_FIRST_EPOCH: Final = 1
+
+SESSION, REVOKE, REJOIN, RESYNC = "consumer-session", "revoke", "rejoin", "resync"
+_TIMERS: Final = (SESSION, REVOKE, REJOIN, RESYNC)
+
+
+class ConsumerGroup:
+    """One group whose members are assigned partitions by the coordinator."""
+
+    __slots__ = (
+        "_checked", "_checked_ms", "_owners", "_topics", "assignment_epoch", "assignment_timestamp_ms", "config",
+        "epoch", "group_id", "history", "instances", "members", "metadata_hash", "resolved", "target", "timers",
+    )  # fmt: skip
+
+    type_name = "consumer"
+    protocol_type = CONSUMER
+
+    def __init__(
+        self, group_id: str, config: GroupsConfig, timers: Timers, history: History, topics: Topics
+    ) -> None:
+        self.group_id = group_id
+        self.epoch = _FIRST_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = _FIRST_EPOCH
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, Member] = {}
+        self.target: dict[str, Partitions] = {}
+        self.resolved: dict[str, Resolved] = {}
+        # Derived from the members.
+        self.instances: dict[str, str] = {}
+        self._owners: dict[UUID, dict[int, str]] = {}
+        # Soft: the topics that the subscriptions were last compared with, and when.
+        self._checked: Mapping[str, TopicImage] | None = None
+        self._checked_ms = 0
+        self.config = config
+        self.timers = timers
+        self.history = history
+        self._topics = topics
+
+    # ---------------------------------------------------------------------------- state
+
+    @property
+    def state_name(self) -> str:
+        """The state in Kafka's words."""
+        if not self.members:
+            return "Empty"
+        if self.epoch > self.assignment_epoch:
+            return "Assigning"
+        settled = all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values())
+        return "Stable" if settled else "Reconciling"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members, static ones that went for a while included."""
+        return not self.members
+
+    @property
+    def image(self) -> Image:
+        """The newest metadata."""
+        return self._topics.image
+
+    def static_member(self, instance_id: str | None) -> Member | None:
+        """The member that has this instance id."""
+        return (
+            None if instance_id is None else self.members.get(self.instances.get(instance_id, ""))
+        )
+
+    def has_owner(self, topic_id: UUID, partition: int) -> bool:
+        """Whether a member owns a partition, or has yet to give it up."""
+        return partition in self._owners.get(topic_id, NOTHING)
+
+    def owner(self, topic_id: UUID, partition: int) -> str | None:
+        """The one member that owns a partition, or has yet to give it up."""
+        return self._owners.get(topic_id, {}).get(partition)
+
+    def target_for(self, member: Member) -> Partitions:
+        """What a member shall own; a static member that came back gets what its former self should have."""
+        found = self.target.get(member.member_id)
+        if found is None and member.instance_id is not None:
+            found = self.target.get(self.instances.get(member.instance_id, ""))
+        return NOTHING if found is None else found
+
+    def users_of(self, pattern: str) -> int:
+        """How many members subscribe by this pattern."""
+        return sum(member.pattern == pattern for member in self.members.values())
+
+    def names(self, members: Iterable[Member], resolved: Mapping[str, Resolved]) -> frozenset[str]:
+        """All topics that such members would subscribe to."""
+        return frozenset().union(*{topics_of(member, resolved) for member in members})
+
+    def preferred_assignor(self, members: Iterable[Member]) -> str:
+        """What most members ask for; the first of the settings if nobody asks."""
+        votes = Counter(m.server_assignor for m in members if m.server_assignor is not None)
+        return (
+            max(votes, key=lambda name: votes[name])
+            if votes
+            else self.config.group_consumer_assignors[0]
+        )
+
+    @property
+    def has_new_topics(self) -> bool:
+        """Whether the topics may have changed since the subscriptions were last compared with them."""
+        return self.image.topics is not self._checked
+
+    def is_stale(self, now_ms: int) -> bool:
+        """The same, if it is not too soon to look again."""
+        if not self.has_new_topics:
+            return False
+        return now_ms - self._checked_ms >= consumer_heartbeat.REFRESH_INTERVAL_MS
+
+    def checked(self, now_ms: int) -> None:
+        """The subscriptions have been compared with the newest topics."""
+        self._checked, self._checked_ms = self.image.topics, now_ms
+
+    # ------------------------------------------------------------------------- requests
+
+    def join(
+        self, request: JoinGroupRequest, caller: Caller, token: Token, now_ms: int
+    ) -> Decision:
+        """A member that speaks the classic protocol joins; answered with a JoinGroupResponse."""
+        return classic_members.join(self, request, caller, token, now_ms)
+
+    def sync(
+        self, request: SyncGroupRequest, caller: Caller, token: Token, now_ms: int
+    ) -> Decision:
+        """Such a member fetches what it owns; answered with a SyncGroupResponse."""
+        return classic_members.sync(self, request, token, now_ms)
+
+    def heartbeat(self, request: HeartbeatRequest, token: Token, now_ms: int) -> Decision:
+        """Such a member lives; answered with an error code."""
+        return classic_members.heartbeat(self, request, token, now_ms)
+
+    def leave(self, members: Sequence[MemberIdentity], token: Token, now_ms: int) -> Decision:
+        """Members go; answered with an error code for each."""
+        return classic_members.leave(self, members, token, now_ms)
+
+    def check_commit(
+        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+    ) -> int:
+        """The error that a commit by this member of this epoch is refused with; 0 if it may."""
+        if generation < 0 and not self.members:
+            return ErrorCode.NONE
+        if transactional and generation == -1 and not member_id and instance_id is None:
+            return ErrorCode.NONE
+        return self._check_epoch(member_id, generation)
+
+    def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
+        """Whoever says that it is a member must be one, and know its epoch."""
+        if member_id is None and generation < 0:
+            return ErrorCode.NONE
+        return self._check_epoch(member_id or "", generation)
+
+    def _check_epoch(self, member_id: str, epoch: int) -> int:
+        member = self.members.get(member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if epoch == member.epoch:
+            return ErrorCode.NONE
+        is_classic = member.classic is not None
+        return ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
+
+    def check_offset_delete(self) -> int:
+        """Offsets of topics that nobody subscribes to may always go."""
+        return ErrorCode.NONE
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether a member wants this topic."""
+        members = self.members.values()
+        return any(topic in topics_of(member, self.resolved) for member in members)
+
+    def offsets_expire_since(self, commit_timestamp_ms: int) -> int | None:
+        """Offsets of topics that nobody subscribes to age from their commit on."""
+        return commit_timestamp_ms
+
+    def committed_by(self, member_id: str, now_ms: int) -> None:
+        """Only heartbeats keep a member of a consumer group alive."""
+
+    # ----------------------------------------------------------------------------- time
+
+    def due(self, what: str, member_id: str, now_ms: int) -> Decision:
+        """A member has let a deadline pass: it is out."""
+        member = self.members.get(member_id)
+        if member is None or what not in _TIMERS:
+            return Decision()
+        if what == REVOKE and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            return Decision()
+        why = {
+            SESSION: "session expired",
+            REVOKE: "did not give up its partitions in time",
+            REJOIN: "did not join in time",
+            RESYNC: "did not sync in time",
+        }[what]
+        self.history.note(self.group_id, now_ms, "expired", member_id, why)
+        return Decision(consumer_heartbeat.fence(self, [member], now_ms))
+
+    def extend_session(self, member: Member, now_ms: int) -> None:
+        """The member has just shown that it lives."""
+        timeout_ms = (
+            self.config.group_consumer_session_timeout_ms
+            if member.classic is None
+            else member.classic.session_timeout_ms
+        )
+        self.timers.schedule((SESSION, self.group_id, member.member_id), now_ms + timeout_ms)
+
+    def watch_revocation(self, member: Member, now_ms: int) -> None:
+        """Set or drop the deadline for giving up partitions; classic members have that for joining anew."""
+        key = (REVOKE, self.group_id, member.member_id)
+        if member.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
+            self.timers.schedule(key, now_ms + max(member.rebalance_timeout_ms, 0))
+        else:
+            self.timers.cancel(key)
+
+    def cancel_timers(self, member_id: str) -> None:
+        """Nothing is expected of this member any more."""
+        for what in _TIMERS:
+            self.timers.cancel((what, self.group_id, member_id))
+
+    # -------------------------------------------------------------------------- durable
+
+    def tombstones(self) -> list[KeyValue]:
+        """What erases the group from the log."""
+        return consumer_records.group_tombstones(self.group_id, self.members, self.resolved)
+
+    def replay(self, kind: Kind, name: str, value: Struct | None) -> None:
+        """Take in a record of this group; None is its tombstone. The group's own tombstone is the shard's affair."""
+        if kind is Kind.EPOCH and value is not None:
+            epoch = cast(consumer_records.Epoch, value)
+            self.epoch, self.metadata_hash = epoch.epoch, epoch.metadata_hash
+        elif kind is Kind.TARGET_EPOCH:
+            target = cast(consumer_records.TargetEpoch | None, value)
+            self.assignment_epoch = -1 if target is None else target.assignment_epoch
+            self.assignment_timestamp_ms = 0 if target is None else target.assignment_timestamp_ms
+        elif kind is Kind.TARGET:
+            self._replay_target(name, cast(consumer_records.TargetValue | None, value))
+        elif kind is Kind.MEMBER:
+            self._replay_member(name, cast(consumer_records.MemberValue | None, value))
+        elif kind is Kind.CURRENT:
+            self._replay_current(name, cast(consumer_records.CurrentValue | None, value))
+        elif kind is Kind.PATTERN:
+            self._replay_pattern(name, cast(consumer_records.PatternValue | None, value))
+
+    def _replay_target(self, member_id: str, value: consumer_records.TargetValue | None) -> None:
+        if value is None:
+            self.target.pop(member_id, None)
+        else:
+            self.target[member_id] = target_of(value)
+
+    def _replay_member(self, member_id: str, value: consumer_records.MemberValue | None) -> None:
+        before = self.members.get(member_id)
+        instance_id = None if before is None else before.instance_id
+        if instance_id is not None and self.instances.get(instance_id) == member_id:
+            del self.instances[instance_id]
+        if value is None:
+            if before is not None:
+                self._disown(before)
+                del self.members[member_id]
+            return
+        after = (before or Member(member_id=member_id)).with_subscription(value)
+        self.members[member_id] = after
+        if after.instance_id is not None:
+            self.instances[after.instance_id] = member_id
+
+    def _replay_current(self, member_id: str, value: consumer_records.CurrentValue | None) -> None:
+        before = self.members.get(member_id)
+        if before is None and value is None:
+            return
+        before = before or Member(member_id=member_id)
+        self._disown(before)
+        after = self.members[member_id] = before.with_current(value)
+        for owned in (after.assigned, after.pending_revocation):
+            for topic_id, partitions in owned.items():
+                self._owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+
+    def _disown(self, member: Member) -> None:
+        """Free what a member owned, unless somebody else has it by now."""
+        for owned in (member.assigned, member.pending_revocation):
+            for topic_id, partitions in owned.items():
+                owners = self._owners.get(topic_id, {})
+                for partition in partitions:
+                    if owners.get(partition) == member.member_id:
+                        del owners[partition]
+                if topic_id in self._owners and not owners:
+                    del self._owners[topic_id]
+
+    def _replay_pattern(self, pattern: str, value: consumer_records.PatternValue | None) -> None:
+        if value is None:
+            self.resolved.pop(pattern, None)
+        else:
+            self.resolved[pattern] = Resolved(frozenset(value.topics), value.timestamp_ms)
+
+    def loaded(self, now_ms: int) -> None:
+        """The log has been replayed: the clocks of all members begin now."""
+        for member in self.members.values():
+            self.extend_session(member, now_ms)
+            self.watch_revocation(member, now_ms)
+
+    def parked(self) -> list[Token]:
+        """Nobody ever waits in a consumer group."""
+        return []
+
+    def refuse_if_full(self, member_id: str) -> None:
+        """ApiError if a newcomer does not fit."""
+        limit = self.config.group_consumer_max_size
+        if len(self.members) >= limit and member_id not in self.members:
+            raise ApiError(
+                ErrorCode.GROUP_MAX_SIZE_REACHED,
+                f"The consumer group has reached its maximum capacity of {limit} members.",
+            )
+
+    def known_member(self, member_id: str) -> Member:
+        """The member of that id; ApiError if there is none."""
+        member = self.members.get(member_id)
+        if member is None:
+            raise ApiError(
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                f"Member {member_id} is not a member of group {self.group_id}.",
+            )
+        return member
+
+
+def all_partitions(owned: Owned | Partitions) -> set[tuple[UUID, int]]:
+    """Partitions one by one."""
+    return {(topic_id, p) for topic_id, partitions in owned.items() for p in partitions}

@@ -1,0 +1,239 @@
+"""Pure: a change of a consumer group in the making: the records of one request, step by step.
+
+Nothing of the group changes meanwhile; each step sees what the steps before it have decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from ottla.base.errors import ApiError
+from ottla.coordination.decision import KeyValue
+from ottla.coordination.groups import consumer_records
+from ottla.coordination.groups.assignors import ASSIGNORS
+from ottla.coordination.groups.assignors.spec import MemberSpec
+from ottla.coordination.groups.consumer_member import (
+    JOIN_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    Member,
+    Partitions,
+    target_record,
+)
+from ottla.coordination.groups.consumer_records import Epoch, Kind, TargetEpoch, record, tombstone
+from ottla.coordination.groups.reconciliation import Aim, reconcile
+from ottla.coordination.groups.subscription import (
+    Resolved,
+    compile_pattern,
+    ids_of,
+    metadata_hash,
+    topics_of,
+)
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.consumer import ConsumerGroup
+
+
+class Draft:
+    """What a request makes of a group."""
+
+    def __init__(self, group: ConsumerGroup, now_ms: int) -> None:
+        self.group = group
+        self.now_ms = now_ms
+        self.records: list[KeyValue] = []
+        # Who is new or another, and who is gone: None. All the others are as in the group.
+        self._changed: dict[str, Member | None] = {}
+        self.epoch = group.epoch
+        self._resolved: Mapping[str, Resolved] = group.resolved
+        self._assignment_epoch = group.assignment_epoch
+        self._targets: Mapping[str, Partitions] = group.target
+
+    # --------------------------------------------------------------------------- member
+
+    def take_over(self, former: Member, member_id: str) -> Member:
+        """A static member comes back under a new id: it gets the place, the target and the partitions it had."""
+        group_id = self.group.group_id
+        member = replace(former, member_id=member_id, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
+        target = self.group.target_for(former)
+        self.records += consumer_records.member_tombstones(group_id, former.member_id)
+        self.records += [
+            member.subscription_record(group_id),
+            target_record(group_id, member_id, target),
+            member.current_record(group_id),
+        ]
+        targets = {m: t for m, t in self._targets.items() if m != former.member_id}
+        self._targets = targets | {member_id: target}
+        self._changed[former.member_id] = None
+        self._changed[member_id] = member
+        return member
+
+    def introduce(self, before: Member, after: Member) -> bool:
+        """A member says of itself what `after` says; whether its subscription is another than before."""
+        if after != before:
+            self.records.append(after.subscription_record(self.group.group_id))
+        self._changed[after.member_id] = after
+        former, pattern = before.pattern or "", after.pattern or ""
+        if former != pattern:
+            self._exchange_pattern(former, pattern)
+        return before.topics != after.topics or former != pattern
+
+    def _exchange_pattern(self, former: str, pattern: str) -> None:
+        resolved = dict(self._resolved)
+        if former and self.group.users_of(former) == 1:
+            resolved.pop(former, None)
+            self.records.append(tombstone(Kind.PATTERN, self.group.group_id, former))
+        if pattern and pattern not in resolved:
+            self._match(pattern, resolved)
+        self._resolved = resolved
+
+    def _match(self, pattern: str, resolved: dict[str, Resolved]) -> bool:
+        """Find the topics of a pattern; whether they are others than before."""
+        found = compile_pattern(pattern).matching(self.group.image.topics)
+        before = resolved.get(pattern)
+        if before is not None and before.topics == found:
+            return False
+        resolved[pattern] = Resolved(found, self.now_ms)
+        self.records.append(resolved[pattern].record(self.group.group_id, pattern))
+        return True
+
+    def remove(self, members: Collection[Member]) -> None:
+        """Members are out, and with them the patterns that nobody else uses."""
+        for member in members:
+            self._changed[member.member_id] = None
+            self.records += consumer_records.member_tombstones(
+                self.group.group_id, member.member_id
+            )
+        used = {member.pattern for member in self.members().values()}
+        for pattern in [pattern for pattern in self._resolved if pattern not in used]:
+            self.records.append(tombstone(Kind.PATTERN, self.group.group_id, pattern))
+        self._resolved = {p: found for p, found in self._resolved.items() if p in used}
+
+    # ---------------------------------------------------------------------------- group
+
+    def members(self) -> Mapping[str, Member]:
+        """All members as they are going to be."""
+        merged = {**self.group.members, **self._changed}
+        return {member_id: member for member_id, member in merged.items() if member is not None}
+
+    def refresh(self, *, changed: bool) -> None:
+        """Begin a new epoch if the subscriptions have `changed`, or the topics that they are about have."""
+        group = self.group
+        if not changed and not group.is_stale(self.now_ms):
+            return
+        if group.has_new_topics:
+            resolved = dict(self._resolved)
+            for pattern in self._resolved:
+                changed = self._match(pattern, resolved) or changed
+            self._resolved = resolved
+        names = group.names(self.members().values(), self._resolved)
+        now_hash = metadata_hash(names, group.image)
+        group.checked(self.now_ms)
+        if changed or now_hash != group.metadata_hash:
+            self.epoch = group.epoch + 1
+            value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
+            self.records.append(record(Kind.EPOCH, group.group_id, value))
+
+    def assign(self) -> None:
+        """Work out the target assignment of a new epoch.
+
+        Kafka waits for `group.consumer.assignment.interval.ms` between two; here they cost too little to wait for.
+        """
+        group = self.group
+        if self.epoch <= self._assignment_epoch:
+            return
+        members = self.members()
+        assignor = ASSIGNORS[group.preferred_assignor(members.values())]
+        topics, specs = self._specs(members)
+        targets = assignor(specs, topics)
+        for member_id, target in targets.items():
+            if self._targets.get(member_id) != target:
+                self.records.append(target_record(group.group_id, member_id, target))
+        value = TargetEpoch(assignment_epoch=self.epoch, assignment_timestamp_ms=self.now_ms)
+        self.records.append(record(Kind.TARGET_EPOCH, group.group_id, value))
+        self._assignment_epoch, self._targets = self.epoch, targets
+
+    def _specs(
+        self, members: Mapping[str, Member]
+    ) -> tuple[dict[UUID, int], dict[str, MemberSpec]]:
+        """The topics that anybody wants, with their partitions, and all members as the assignors see them."""
+        image, ids_by_names = self.group.image, dict[frozenset[str], frozenset[UUID]]()
+        specs = {}
+        for member_id, member in members.items():
+            names = topics_of(member, self._resolved)
+            if names not in ids_by_names:
+                ids_by_names[names] = ids_of(names, image)
+            given = self._targets.get(member_id, {})
+            specs[member_id] = MemberSpec(ids_by_names[names], given, member.instance_id)
+        wanted = sorted(name for name in frozenset().union(*ids_by_names) if name in image.topics)
+        topics = {
+            image.topics[name].topic_id: len(image.topics[name].partitions) for name in wanted
+        }
+        return topics, specs
+
+    def settle(
+        self, member: Member, claimed: Mapping[UUID, Collection[int]] | None, *, changed: bool
+    ) -> Member:
+        """Lead a member towards the target assignment."""
+        group = self.group
+        if not changed and member.is_reconciled_to(self._assignment_epoch):
+            return member
+        aim = Aim(
+            epoch=self._assignment_epoch,
+            target=self._targets.get(member.member_id, {}),
+            subscribed=ids_of(topics_of(member, self._resolved), group.image),
+            has_owner=group.has_owner,
+            claimed=claimed,
+            subscription_changed=changed,
+        )
+        after = reconcile(member, aim)
+        if after is not member:
+            self.records.append(after.current_record(group.group_id))
+        return after
+
+
+def check_member_epoch(
+    member: Member, epoch: int, claimed: Mapping[UUID, Collection[int]] | None
+) -> None:
+    """ApiError if a member is not in the epoch that it says; one back may be the answer that was lost."""
+    if epoch in (JOIN_EPOCH, member.epoch):
+        return
+    lost = (
+        epoch == member.previous_epoch
+        and claimed is not None
+        and all(
+            member.assigned.get(topic_id, {}).keys() >= set(partitions)
+            for topic_id, partitions in claimed.items()
+        )
+    )
+    if epoch > member.epoch or not lost:
+        size = "greater" if epoch > member.epoch else "smaller"
+        raise ApiError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            f"The consumer group member has a {size} member epoch ({epoch}) than the one known by the group "
+            f"coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
+        )
+
+
+def check_released(member: Member, member_id: str) -> None:
+    """ApiError if a static member that speaks the consumer protocol has not gone before another takes its place."""
+    if member.epoch != STATIC_LEAVE_EPOCH:
+        raise ApiError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
+            f"instance id is owned by {member.member_id} member.",
+        )
+
+
+def check_instance(member: Member | None, member_id: str, instance_id: str) -> Member:
+    """The static member, if it is the one who asks; ApiError if not."""
+    if member is None:
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        raise ApiError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+        )
+    return member

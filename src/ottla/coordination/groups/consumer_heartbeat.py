@@ -1,0 +1,237 @@
+"""Pure: what a ConsumerGroupHeartbeat does: members join, change, stay and go, and learn what they own (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from ottla.base.errors import ApiError
+from ottla.config.groups import GroupsConfig
+from ottla.coordination.decision import Decision, KeyValue, Token
+from ottla.coordination.groups import downgrade
+from ottla.coordination.groups.consumer_draft import (
+    Draft,
+    check_instance,
+    check_member_epoch,
+    check_released,
+)
+from ottla.coordination.groups.consumer_member import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    Member,
+)
+from ottla.coordination.groups.group import Caller
+from ottla.protocol.apis.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.consumer import ConsumerGroup
+
+REFRESH_INTERVAL_MS: Final = 1000
+"""Topics that change faster than this are compared with the subscriptions of a group no more often."""
+
+_UNCHANGED_TIMEOUT: Final = -1
+_FIRST_WITH_OWN_MEMBER_ID: Final = 1
+
+
+def check_request(
+    request: ConsumerGroupHeartbeatRequest, version: int, config: GroupsConfig
+) -> None:
+    """ApiError if a request is wrong in itself, whatever the group."""
+    epoch = request.member_epoch
+    needs_id = version >= _FIRST_WITH_OWN_MEMBER_ID or epoch > 0 or epoch == LEAVE_EPOCH
+    for text, name in (
+        (request.member_id if needs_id else None, "MemberId"),
+        (request.group_id, "GroupId"),
+        (request.instance_id, "InstanceId"),
+        (request.rack_id, "RackId"),
+    ):
+        if text is not None and not text.strip():
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} can't be empty.")
+    wrong = _wrong_first_request(request) if epoch == JOIN_EPOCH else ""
+    if epoch == STATIC_LEAVE_EPOCH and request.instance_id is None:
+        wrong = "InstanceId can't be null."
+    if epoch < STATIC_LEAVE_EPOCH:
+        wrong = "MemberEpoch is invalid."
+    if wrong:
+        raise ApiError(ErrorCode.INVALID_REQUEST, wrong)
+    assignors = config.group_consumer_assignors
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: "
+            f"{', '.join(assignors)}.",
+        )
+
+
+def _wrong_first_request(request: ConsumerGroupHeartbeatRequest) -> str:
+    if request.rebalance_timeout_ms == _UNCHANGED_TIMEOUT:
+        return "RebalanceTimeoutMs must be provided in first request."
+    if request.topic_partitions is None or request.topic_partitions:
+        return "TopicPartitions must be empty when (re-)joining."
+    if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+        return "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
+    return ""
+
+
+def heartbeat(
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    token: Token,
+    now_ms: int,
+) -> Decision:
+    """Join, stay in or leave a group; answered with a ConsumerGroupHeartbeatResponse, or refused by ApiError."""
+    if request.member_epoch < JOIN_EPOCH:
+        return _leave(group, request, token, now_ms)
+    group.refuse_if_full(request.member_id)
+    draft = Draft(group, now_ms)
+    claimed = _claimed(request)
+    before = _find(draft, request, request.member_id or caller.fresh_id, claimed)
+    after = _updated(before, request, caller)
+    changed = draft.introduce(before, after)
+    draft.refresh(changed=changed)
+    draft.assign()
+    member = draft.settle(after, claimed, changed=changed)
+    if before.member_id not in group.members:
+        group.history.note(group.group_id, now_ms, "joined", before.member_id)
+    if member is not after:
+        group.watch_revocation(member, now_ms)
+    group.extend_session(member, now_ms)
+    answer = _answer(group, request, before, member)
+    return Decision(draft.records, ((token, answer),))
+
+
+def _find(
+    draft: Draft,
+    request: ConsumerGroupHeartbeatRequest,
+    member_id: str,
+    claimed: Mapping[UUID, Sequence[int]] | None,
+) -> Member:
+    """The member who sends this, as it was before; one that joins is made."""
+    group, joins = draft.group, request.member_epoch == JOIN_EPOCH
+    if request.instance_id is None:
+        found = group.members.get(member_id) if joins else group.known_member(member_id)
+        member = found or Member(member_id=member_id)
+        check_member_epoch(member, request.member_epoch, claimed)
+        return member
+    static = group.static_member(request.instance_id)
+    if not joins:
+        static = check_instance(static, member_id, request.instance_id)
+        check_member_epoch(static, request.member_epoch, claimed)
+        return static
+    if static is None:
+        return group.members.get(member_id) or Member(member_id=member_id)
+    if static.member_id == member_id and static.epoch != STATIC_LEAVE_EPOCH:
+        # It lost its epoch, not its id: nobody has to make room.
+        return static
+    if static.classic is None:
+        check_released(static, member_id)
+    group.cancel_timers(static.member_id)
+    group.history.note(
+        group.group_id, draft.now_ms, "replaced", member_id, f"was {static.member_id}"
+    )
+    return draft.take_over(static, member_id)
+
+
+def _updated(before: Member, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Member:
+    """The member with what it says; what it leaves out is as it was."""
+    names = request.subscribed_topic_names
+    return replace(
+        before,
+        instance_id=before.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=before.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=before.rebalance_timeout_ms
+        if request.rebalance_timeout_ms == _UNCHANGED_TIMEOUT
+        else request.rebalance_timeout_ms,
+        server_assignor=before.server_assignor
+        if request.server_assignor is None
+        else request.server_assignor,
+        topics=before.topics if names is None else frozenset(names),
+        pattern=before.pattern
+        if request.subscribed_topic_regex is None
+        else request.subscribed_topic_regex,
+        client_id=caller.client_id,
+        client_host=caller.host,
+        classic=None,
+    )
+
+
+def _claimed(request: ConsumerGroupHeartbeatRequest) -> Mapping[UUID, Sequence[int]] | None:
+    if request.topic_partitions is None:
+        return None
+    return {each.topic_id: each.partitions for each in request.topic_partitions}
+
+
+def _answer(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, before: Member, member: Member
+) -> ConsumerGroupHeartbeatResponse:
+    """The assignment is told when it has changed, and to who asks for all (because an answer may be lost)."""
+    is_full = (
+        request.rebalance_timeout_ms != _UNCHANGED_TIMEOUT
+        and (request.subscribed_topic_names, request.subscribed_topic_regex) != (None, None)
+        and request.topic_partitions is not None
+    )
+    assignment = None
+    if request.member_epoch == JOIN_EPOCH or is_full or _differ(before, member):
+        assignment = Assignment(
+            topic_partitions=[
+                TopicPartitions(topic_id=topic_id, partitions=list(partitions))
+                for topic_id, partitions in member.assigned.items()
+            ]
+        )
+    return ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=group.config.group_consumer_heartbeat_interval_ms,
+        assignment=assignment,
+    )
+
+
+def _differ(before: Member, after: Member) -> bool:
+    """Whether the partitions are others; since when they are owned does not matter to the member."""
+    if before.assigned is after.assigned:
+        return False
+    partitions = {topic_id: set(found) for topic_id, found in before.assigned.items()}
+    return partitions != {topic_id: set(found) for topic_id, found in after.assigned.items()}
+
+
+def _leave(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int
+) -> Decision:
+    member_id, instance_id = request.member_id, request.instance_id
+    if instance_id is None:
+        member = group.known_member(member_id)
+    else:
+        member = check_instance(group.static_member(instance_id), member_id, instance_id)
+    answer = ConsumerGroupHeartbeatResponse(member_id=member_id, member_epoch=request.member_epoch)
+    if request.member_epoch == STATIC_LEAVE_EPOCH:
+        # Its session runs on: if nobody takes the place in time, it is given up.
+        group.timers.cancel(("revoke", group.group_id, member_id))
+        records = [member.released().current_record(group.group_id)]
+    else:
+        group.history.note(group.group_id, now_ms, "left", member_id)
+        records = fence(group, [member], now_ms)
+    return Decision(records, ((token, answer),))
+
+
+def fence(group: ConsumerGroup, members: Sequence[Member], now_ms: int) -> list[KeyValue]:
+    """What removes members: the others get a new epoch, or, if all of them are classic, a classic group."""
+    if not members:
+        return []
+    for member in members:
+        group.cancel_timers(member.member_id)
+    if downgrade.is_due(group, members):
+        return downgrade.records(group, members, now_ms)
+    draft = Draft(group, now_ms)
+    draft.remove(members)
+    draft.refresh(changed=True)
+    return draft.records

@@ -1,0 +1,132 @@
+"""The command line, as a person meets it."""
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ottla._version import __version__
+from tests.support.broker import OTTLA
+
+PORT_ZERO = ("--port", "0")
+
+
+def ottla(*arguments: str, cwd: Path | None = None, **environment: str):
+    """Run a command that is expected to end by itself."""
+    return subprocess.run(
+        [str(OTTLA), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        cwd=cwd,
+        env={**os.environ, **environment},
+    )
+
+
+def refused(*arguments: str, **environment: str) -> str:
+    """What is said, in one sentence, where a broker does not start."""
+    done = ottla(*arguments, **environment)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "Traceback" not in done.stderr
+    [sentence] = done.stderr.splitlines()
+    return sentence
+
+
+def test_the_version_is_told() -> None:
+    done = ottla("--version")
+    assert (done.returncode, done.stdout.strip()) == (0, f"ottla {__version__}")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("broker", "--help"), ("up", "--help")])
+def test_every_command_explains_itself(arguments: tuple[str, ...]) -> None:
+    done = ottla(*arguments)
+    assert done.returncode == 0
+    assert "usage: ottla" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [(), ("fly",), ("broker", "--port", "many")])
+def test_what_is_not_a_command_is_refused_with_the_usage(arguments: tuple[str, ...]) -> None:
+    done = ottla(*arguments)
+    assert done.returncode == 2
+    assert "usage: ottla" in done.stderr
+
+
+WRONG = {
+    "an unknown setting": (("--set", "log.retention.hour=1"), "did you mean log.retention.hours?"),
+    "no assignment": (("--set", "log.retention.hours"), "must have the form name=value"),
+    "a value of the wrong kind": (
+        ("--set", "log.retention.hours=soon"),
+        "log.retention.hours=soon",
+    ),
+    "a value out of range": (("--set", "log.segment.bytes=1"), "log.segment.bytes=1"),
+    "a port that cannot be": (("--port", "70000"), "70000"),
+    "a listener that makes no sense": (("--set", "listeners=nonsense"), "listeners"),
+    "a file that is not there": (("missing.properties",), "missing.properties: cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "why"), WRONG.values(), ids=WRONG.keys())
+def test_bad_settings_are_refused_in_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    sentence = refused("broker", "--data-dir", str(tmp_path / "data"), *arguments)
+    assert sentence.startswith("ottla broker: ")
+    assert why in sentence
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_bad_line_in_a_file_is_refused_with_its_name(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(f"log.dirs={tmp_path / 'data'}\nnum.partitions=none\n")
+    sentence = refused("broker", str(properties))
+    assert "num.partitions=none" in sentence
+    assert str(properties) in sentence
+
+
+def test_a_bad_variable_is_refused_with_its_name(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    sentence = refused("broker", "--data-dir", data, OTTLA_NUM_PARTITIONS="none")
+    assert "num.partitions=none" in sentence
+    assert "OTTLA_NUM_PARTITIONS" in sentence
+
+
+def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
+    with socket.create_server(("localhost", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        sentence = refused("broker", "--port", port, "--data-dir", str(tmp_path / "data"))
+    assert port in sentence
+    assert "is another broker running there?" in sentence
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = ottla("broker", *PORT_ZERO, "--data-dir", str(tmp_path / "file" / "data"))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("ottla broker: no usable log directory: ")
+
+
+def test_up_shows_what_to_try_and_keeps_its_data_here(tmp_path: Path) -> None:
+    command = [str(OTTLA), "up", *PORT_ZERO, "--set", "ottla.http.listener=localhost:0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as up:
+        assert up.stdout is not None
+        shown = [up.stdout.readline()]
+        while "Ctrl-C" not in shown[-1]:
+            shown.append(up.stdout.readline())
+            assert shown[-1], shown
+        up.send_signal(signal.SIGINT)
+        assert up.wait(20) == 0
+    bootstrap = shown[0].split()[-1]
+    text = "".join(shown)
+    assert f"kcat -b {bootstrap} -t hello -P" in text
+    assert f"'bootstrap.servers': '{bootstrap}'" in text
+    assert "http://localhost:" in text
+    assert (tmp_path / "ottla-data" / "meta.properties").exists()
+
+
+def test_up_runs_one_broker_so_far() -> None:
+    assert "this version runs one broker" in refused("up", "--brokers", "3")

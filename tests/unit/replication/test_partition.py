@@ -1,0 +1,232 @@
+"""One partition: how far it is committed, who is told, and what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ottla.base.errors import ApiError, DiskFull, LogDirOffline, OffsetOutOfRange
+from ottla.cluster.image import PartitionImage
+from ottla.config.log import LogConfig
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import iter_headers, parse_header
+from ottla.replication.partition import Partition, error_code_of
+from ottla.storage.validate import ValidatedBatch
+from tests.unit.storage.samples import NOW_MS, TOPIC_ID, TP, make_batch, open_log
+
+
+def placed(*, isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,), epoch: int = 0):
+    return PartitionImage(0, replicas, isr, 1, epoch, 0)
+
+
+class Sleeper:
+    """A long poll that counts how often it is woken."""
+
+    def __init__(self) -> None:
+        self.woken = 0
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+@pytest.fixture
+def flushes() -> list[Partition]:
+    """Who asked for a sync."""
+    return []
+
+
+def make(tmp_path: Path, flushes: list[Partition], **config: object) -> Partition:
+    log = open_log(tmp_path, LogConfig(**config))  # type: ignore[arg-type]
+    return Partition(TP, log, placed(), request_flush=flushes.append)
+
+
+@pytest.fixture
+def partition(tmp_path: Path, flushes: list[Partition]) -> Iterator[Partition]:
+    """One whose records are committed as soon as they are written."""
+    made = make(tmp_path, flushes)
+    yield made
+    made.log.close()
+
+
+@pytest.fixture
+def synced(tmp_path: Path, flushes: list[Partition]) -> Iterator[Partition]:
+    """One whose records are committed once they are synced."""
+    made = make(tmp_path, flushes, flush_messages=1)
+    yield made
+    made.log.close()
+
+
+def append(partition: Partition, count: int = 1, **options: int) -> int:
+    """Append a batch; the offset behind it."""
+    batch = memoryview(make_batch(count, **options))
+    appended = partition.append(ValidatedBatch(parse_header(batch), batch, -1), NOW_MS)
+    return appended.last_offset + 1
+
+
+def sync(partition: Partition) -> None:
+    ticket = partition.log.flush_begin()
+    assert ticket is not None
+    ticket.run()
+    partition.log.flush_done(ticket)
+    partition.flushed(None)
+
+
+def test_what_is_written_is_committed_at_once(
+    partition: Partition, flushes: list[Partition]
+) -> None:
+    sleeper = Sleeper()
+    partition.add_waiter(sleeper)
+    assert append(partition, 3) == 3
+    assert (partition.high_watermark, partition.last_stable_offset) == (3, 3)
+    assert (sleeper.woken, flushes) == (1, [])
+    partition.remove_waiter(sleeper)
+    append(partition)
+    assert sleeper.woken == 1
+
+
+def test_where_every_batch_is_synced_nothing_else_is_committed(
+    synced: Partition, flushes: list[Partition]
+) -> None:
+    told: list[tuple[str, int]] = []
+    sleeper = Sleeper()
+    synced.add_waiter(sleeper)
+    for name in ("a", "b"):
+        end = append(synced, 2)
+        synced.when_committed(end, lambda error, name=name: told.append((name, error)))
+    assert (flushes, synced.high_watermark, told, sleeper.woken) == ([synced] * 2, 0, [], 0)
+    sync(synced)
+    assert (synced.high_watermark, told, sleeper.woken) == (4, [("a", 0), ("b", 0)], 1)
+
+
+def test_a_batch_sent_again_waits_for_no_more_than_its_own(synced: Partition) -> None:
+    told: list[str] = []
+    first = append(synced, producer_id=7, sequence=0)
+    ticket = synced.log.flush_begin()
+    assert ticket is not None
+    second = append(synced, producer_id=7, sequence=1)
+    synced.when_committed(second, lambda error: told.append("second"))
+    synced.when_committed(first, lambda error: told.append("first, sent again"))
+    ticket.run()
+    synced.log.flush_done(ticket)
+    synced.flushed(None)
+    assert (synced.high_watermark, told) == (1, ["first, sent again"])
+
+
+def test_a_failed_sync_fails_whoever_waits_for_it(synced: Partition) -> None:
+    told: list[int] = []
+    sleeper = Sleeper()
+    synced.add_waiter(sleeper)
+    synced.when_committed(append(synced), told.append)
+    synced.flushed(LogDirOffline("the disk is gone"))
+    assert (told, sleeper.woken) == ([ErrorCode.KAFKA_STORAGE_ERROR], 1)
+    sync(synced)
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR], "nobody is told twice"
+
+
+def test_a_topic_that_no_longer_wants_syncs_commits_what_it_has(synced: Partition) -> None:
+    append(synced, 5)
+    synced.log.config = LogConfig()
+    synced.advance_high_watermark()
+    assert synced.high_watermark == 5
+    synced.log.config = LogConfig(flush_messages=1)
+    synced.advance_high_watermark()
+    assert synced.high_watermark == 5, "what was committed stays committed"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "isr", "minimum", "enough"),
+    [
+        ((1,), (1,), 1, True),
+        ((1,), (1,), 2, True),  # Kafka asks for no more replicas than there are
+        ((1, 2, 3), (1,), 2, False),
+        ((1, 2, 3), (1, 3), 2, True),
+        ((1, 2), (1,), 3, False),
+    ],
+)
+def test_acks_of_all_need_enough_replicas_in_sync(
+    partition: Partition,
+    replicas: tuple[int, ...],
+    isr: tuple[int, ...],
+    minimum: int,
+    enough: bool,
+) -> None:
+    partition.lead(placed(replicas=replicas, isr=isr))
+    partition.log.config = LogConfig(min_insync_replicas=minimum)
+    if enough:
+        partition.check_in_sync()
+        return
+    with pytest.raises(ApiError) as refused:
+        partition.check_in_sync()
+    assert refused.value.code == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_leader_epochs_are_compared(partition: Partition) -> None:
+    partition.lead(placed(epoch=5))
+    for claimed, code in ((4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)):
+        with pytest.raises(ApiError) as refused:
+            partition.check_leader_epoch(claimed)
+        assert refused.value.code == code
+    for claimed in (-1, 5):
+        partition.check_leader_epoch(claimed)
+
+
+def test_a_new_leader_epoch_wakes_long_polls_and_marks_what_follows(partition: Partition) -> None:
+    sleeper = Sleeper()
+    append(partition)
+    partition.add_waiter(sleeper)
+    partition.lead(placed(epoch=3))
+    assert sleeper.woken == 1
+    append(partition)
+    data = partition.read(0, 1 << 20, 2, at_least_one=True).data
+    assert [header.leader_epoch for _, header in iter_headers(data)] == [0, 3]
+
+
+def test_readers_are_told_where_their_log_parts_from_ours(partition: Partition) -> None:
+    append(partition, 2)
+    partition.lead(placed(epoch=3))
+    append(partition, 2)
+    assert partition.diverging_epoch(-1, 0) is None
+    assert partition.diverging_epoch(0, 2) is None
+    assert partition.diverging_epoch(3, 4) is None
+    assert partition.diverging_epoch(0, 3) == (0, 2)
+    assert partition.diverging_epoch(2, 3) == (0, 2)
+    with pytest.raises(OffsetOutOfRange):
+        partition.diverging_epoch(4, 4)
+    partition.advance_start_offset(1)
+    with pytest.raises(OffsetOutOfRange):
+        partition.diverging_epoch(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "start"), [(0, 2), (2, 2), (3, 3), (5, 5), (-1, 5), (6, None), (-2, None)]
+)
+def test_the_start_moves_up_and_never_past_what_is_committed(
+    partition: Partition, asked: int, start: int | None
+) -> None:
+    append(partition, 5)
+    assert partition.advance_start_offset(2) == 2
+    if start is None:
+        with pytest.raises(OffsetOutOfRange):
+            partition.advance_start_offset(asked)
+    else:
+        assert partition.advance_start_offset(asked) == start == partition.log.start_offset
+
+
+@pytest.mark.parametrize("offset", [-1, 1, 6])
+def test_only_offsets_of_the_log_can_be_read(partition: Partition, offset: int) -> None:
+    append(partition, 5)
+    partition.advance_start_offset(2)
+    with pytest.raises(OffsetOutOfRange):
+        partition.read(offset, 1000, 5, at_least_one=True)
+    assert partition.read(5, 1000, 5, at_least_one=True).data == b""
+
+
+def test_a_partition_belongs_to_its_topic(partition: Partition) -> None:
+    assert partition.topic_id == TOPIC_ID
+    assert not partition.syncs_every_batch
+
+
+def test_every_failure_has_a_code() -> None:
+    assert error_code_of(ApiError(ErrorCode.INVALID_RECORD)) == ErrorCode.INVALID_RECORD
+    assert error_code_of(OffsetOutOfRange("x")) == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert error_code_of(DiskFull("x")) == ErrorCode.KAFKA_STORAGE_ERROR
