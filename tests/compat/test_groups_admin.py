@@ -82,7 +82,10 @@ def test_kafka_python_describes_and_lists(bootstrap: str, group: str, member: Co
     client = KafkaAdminClient(bootstrap_servers=bootstrap)
     found = client.describe_groups([group])[group]
     assert (found["group_state"], found["protocol_type"]) == ("Stable", "consumer")
-    assert found["members"][0]["member_assignment"]["assigned_partitions"][0]["partitions"] == [0, 1]
+    assert found["members"][0]["member_assignment"]["assigned_partitions"][0]["partitions"] == [
+        0,
+        1,
+    ]
     assert group in [each["group_id"] for each in client.list_groups()]
     client.close()
 

@@ -79,7 +79,10 @@ def test_the_second_of_a_name_fences_the_first(bootstrap: str, group: str, share
         except KafkaException as failure:
             return bool(failure.args[0].code() == KafkaError._FATAL)
         error = message.error() if message is not None else None
-        return error is not None and error.code() in (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID)
+        return error is not None and error.code() in (
+            KafkaError._FATAL,
+            KafkaError.FENCED_INSTANCE_ID,
+        )
 
     wait_for(fenced, "the first to be fenced")
     second.close()

@@ -209,22 +209,45 @@ class Java(_Process):
     def __init__(self, bootstrap: str, group: str, topic: str, **settings: str) -> None:
         from tools.apache_kafka import TOOL_JVM_OPTIONS, java_command
 
-        options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", value)]
-        arguments = ["--bootstrap-server", bootstrap, "--group-id", group, "--topic", topic, "--reset-policy"]
+        options = [
+            part
+            for name, value in settings.items()
+            for part in (f"--{name.replace('_', '-')}", value)
+        ]
+        arguments = [
+            "--bootstrap-server",
+            bootstrap,
+            "--group-id",
+            group,
+            "--topic",
+            topic,
+            "--reset-policy",
+        ]
         assignor = ["--assignment-strategy", "org.apache.kafka.clients.consumer.RangeAssignor"]
-        arguments += ["earliest", "--session-timeout", str(SESSION_MS), "--verbose", *assignor, *options]
+        arguments += [
+            "earliest",
+            "--session-timeout",
+            str(SESSION_MS),
+            "--verbose",
+            *assignor,
+            *options,
+        ]
         name = "org.apache.kafka.tools.VerifiableConsumer"
         super().__init__(java_command(TOOL_JVM_OPTIONS, name, arguments))
 
     def told(self, event: dict[str, Any]) -> None:
-        partitions = {each["partition"] for each in event.get("partitions", ()) if "partition" in each}
+        partitions = {
+            each["partition"] for each in event.get("partitions", ()) if "partition" in each
+        }
         match event["name"]:
             case "partitions_assigned":
                 self._owned |= partitions
             case "partitions_revoked" | "partitions_lost":
                 self._owned -= partitions
             case "record_data":
-                self.records.append((event["partition"], event["offset"], str(event["value"]).encode()))
+                self.records.append(
+                    (event["partition"], event["offset"], str(event["value"]).encode())
+                )
 
 
 CLIENTS = {"confluent": Confluent, "kafka-python": KafkaPython, "aiokafka": AioKafka}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = _COMMANDS[arguments.command].run(arguments)
         return code
+    except KeyboardInterrupt:  # before the broker listens to signals
+        return 128 + signal.SIGINT
     except (OttlaError, OSError) as failure:
         print(f"ottla {arguments.command}: {failure}", file=sys.stderr)
         return 1

@@ -44,6 +44,8 @@ class ProducerIds:
         if self._next > self._end:
             if self._claim is None:
                 self._refilling = asyncio.ensure_future(self._refill())
+                # Should it fail, whoever comes next sets it off again.
+                self._refilling.add_done_callback(lambda done: done.cancelled() or done.exception())
             return None
         self._next += 1
         return self._next - 1

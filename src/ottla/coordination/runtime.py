@@ -31,7 +31,8 @@ log = logger(__name__)
 
 S = TypeVar("S", bound=Shard)
 
-_LOAD_BYTES = 1024 * 1024
+# What is replayed in one turn of the loop: some milliseconds' worth.
+_LOAD_BYTES = 64 * 1024
 
 
 class _Hosted(Generic[S]):
@@ -145,7 +146,11 @@ class Coordinator(Generic[S]):
         if decision.records:
             try:
                 self._append(hosted, decision)
-            except (ApiError, StorageError) as failure:
+            except ApiError as refused:
+                # The log refused a producer, and said so before anything was written.
+                self._reply(hosted, [(token, refused) for token, _ in decision.replies])
+                return
+            except StorageError as failure:
                 self._fail(hosted, decision.replies, failure)
                 return
             for key, value in decision.records:

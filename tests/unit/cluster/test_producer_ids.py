@@ -64,3 +64,17 @@ async def test_ids_that_are_used_up_are_not_given_again(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="used up"):
         await ProducerIds(tree, 1).next_producer_id()
     await tree.close()
+
+
+@story
+async def test_an_id_is_taken_at_once_or_soon(tmp_path: Path) -> None:
+    tree = open_tree(tmp_path / "tree")
+    ids = ProducerIds(tree, 1)
+    assert ids.take() is None
+    assert ids.take() is None
+    await ids.ensure()
+    taken = [ids.take() for _ in range(BLOCK_SIZE)]
+    assert taken == list(range(BLOCK_SIZE))
+    assert ids.take() is None
+    assert await ids.next_producer_id() == BLOCK_SIZE
+    await tree.close()

@@ -10,6 +10,9 @@ from ottla.cluster.image import PartitionImage
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import iter_headers, parse_header
+from ottla.protocol.records.builder import build_batch
+from ottla.protocol.records.control import EndTransactionMarker
+from ottla.protocol.records.record import Record
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.validate import ValidatedBatch
 from tests.unit.storage.samples import NOW_MS, TOPIC_ID, TP, make_batch, open_log
@@ -230,3 +233,40 @@ def test_every_failure_has_a_code() -> None:
     assert error_code_of(ApiError(ErrorCode.INVALID_RECORD)) == ErrorCode.INVALID_RECORD
     assert error_code_of(OffsetOutOfRange("x")) == ErrorCode.OFFSET_OUT_OF_RANGE
     assert error_code_of(DiskFull("x")) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_marker_ends_a_transaction_and_wakes_careful_readers(partition: Partition) -> None:
+    append_in_transaction(partition, epoch=3)
+    assert (partition.high_watermark, partition.last_stable_offset) == (1, 0)
+    sleeper = Sleeper()
+    partition.add_waiter(sleeper)
+    marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
+    assert partition.end_transaction(7, 4, marker, NOW_MS, must_bump=True) == 2
+    assert (partition.high_watermark, partition.last_stable_offset) == (2, 2)
+    assert partition.aborted_transactions(0, 2) == ((7, 0),)
+    assert sleeper.woken == 1
+
+
+def test_a_marker_that_comes_late_ends_nothing(partition: Partition) -> None:
+    append_in_transaction(partition, epoch=3)
+    marker = EndTransactionMarker(committed=True, coordinator_epoch=0)
+    with pytest.raises(ApiError) as refused:
+        partition.end_transaction(7, 3, marker, NOW_MS, must_bump=True)
+    assert refused.value.code == ErrorCode.INVALID_PRODUCER_EPOCH
+    with pytest.raises(ApiError):
+        partition.end_transaction(7, 2, marker, NOW_MS)
+    assert partition.last_stable_offset == 0
+    partition.end_transaction(7, 3, marker, NOW_MS)
+    assert partition.last_stable_offset == 2
+
+
+def append_in_transaction(partition: Partition, epoch: int) -> None:
+    data = build_batch(
+        [Record(timestamp=NOW_MS, value=b"v")],
+        producer_id=7,
+        producer_epoch=epoch,
+        base_sequence=0,
+        transactional=True,
+    )
+    batch = memoryview(data)
+    partition.append(ValidatedBatch(parse_header(batch), batch, -1), NOW_MS)

@@ -108,6 +108,17 @@ def test_an_open_transaction_holds_the_stable_offset_back() -> None:
     assert state.first_unstable_offset(8) == 6
 
 
+def test_a_transaction_is_open_at_one_epoch_alone() -> None:
+    state = ProducerState()
+    assert not state.in_transaction(7, 0)
+    accept(state, header(), 0)
+    assert not state.in_transaction(7, 0)
+    accept(state, in_txn(1), 1)
+    assert state.in_transaction(7, 0)
+    assert not state.in_transaction(7, 1)
+    assert not state.in_transaction(8, 0)
+
+
 def test_an_aborted_transaction_knows_the_stable_offset_after_it() -> None:
     state = ProducerState()
     accept(state, in_txn(pid=1), 5)

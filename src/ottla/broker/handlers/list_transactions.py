@@ -1,15 +1,14 @@
 """ListTransactions (api 66, v0-v2).
 
 Versions: v1 those that run longer than a time · v2 transactional ids by pattern (KIP-1152).
-Differs from Apache Kafka: the pattern is a regular expression of Python, not of RE2J.
+Differs from Apache Kafka: none known.
 """
 
 from __future__ import annotations
 
-import re
-
 from ottla.base.errors import ApiError
 from ottla.broker.context import RequestContext
+from ottla.coordination.groups.topic_pattern import BadPattern, TopicPattern
 from ottla.coordination.transactions.state import STATES_BY_LABEL, Transaction
 from ottla.protocol.apis.list_transactions import (
     ListTransactionsRequest,
@@ -24,7 +23,7 @@ def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTra
     try:
         chosen = _Filter(request, context.broker.now_ms())
         shards = context.broker.transactions.shards()
-    except re.error:
+    except BadPattern:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     except ApiError as why:
         return ListTransactionsResponse(error_code=why.code)
@@ -55,7 +54,7 @@ class _Filter:
         if request.duration_filter >= 0:
             self._began_before_ms = now_ms - request.duration_filter
         pattern = request.transactional_id_pattern
-        self._pattern = re.compile(pattern) if pattern else None
+        self._pattern = TopicPattern(pattern) if pattern else None
 
     def __call__(self, transactional_id: str, found: Transaction) -> bool:
         if self._states and found.state.label not in self._states:
@@ -64,4 +63,4 @@ class _Filter:
             return False
         if self._began_before_ms is not None and found.started_ms >= self._began_before_ms:
             return False
-        return self._pattern is None or self._pattern.fullmatch(transactional_id) is not None
+        return self._pattern is None or self._pattern.matches(transactional_id)

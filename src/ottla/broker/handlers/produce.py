@@ -17,6 +17,7 @@ from ottla.base.ids import TopicPartition
 from ottla.broker import metrics, transaction_entry
 from ottla.broker.context import RequestContext
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+from ottla.broker.topic_views import INTERNAL_TOPICS
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.produce_frames import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _ALL = -1
 _FIRST_WITH_ZSTD = 7
+_ADMIN_CLIENT = "__admin_client"  # the one client id that Kafka lets write to internal topics
 _FIRST_WITH_ABORTABLE = 11
 _FIRST_THAT_ADDS = 12
 
@@ -140,6 +142,8 @@ class _Produce:
 
     def _leader(self, topic: str | bytes, index: int) -> Partition:
         partition = self.context.broker.partitions.leader(topic, index)
+        if partition.tp.topic in INTERNAL_TOPICS and self.context.client_id != _ADMIN_CLIENT:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, "coordinators alone write here")
         if self.acks == _ALL:
             partition.check_in_sync()
         return partition

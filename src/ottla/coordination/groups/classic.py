@@ -62,7 +62,7 @@ class ClassicGroup(RememberedGroup):
             effects.refuse(token, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         elif not member_id:
             self._join_unknown(request, caller, token, effects)
-        elif member_id in self.pending:
+        elif member_id in self.pending and request.group_instance_id is None:
             self._add(member_id, request, caller, token, effects)
         else:
             self._join_known(request, caller, token, effects)

@@ -186,6 +186,14 @@ class ConsumerGroup:
             return ErrorCode.NONE
         return self._check_epoch(member_id, generation)
 
+    def has_held(self, member_id: str, epoch: int, topic_id: UUID, partition: int) -> bool:
+        """Whether this member was given a partition in an epoch that is over, and has not given it up (KIP-1251)."""
+        member = self.members.get(member_id)
+        if member is None or not 0 <= epoch < member.epoch:
+            return False
+        since = member.owned_since(topic_id, partition)
+        return since is not None and since <= epoch
+
     def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
         """Whoever says that it is a member must be one, and know its epoch."""
         if member_id is None and generation < 0:

@@ -13,7 +13,7 @@ from uuid import UUID
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import KeyValue
 from ottla.coordination.groups import consumer_records
-from ottla.coordination.groups.assignors import ASSIGNORS
+from ottla.coordination.groups.assignors.table import ASSIGNORS
 from ottla.coordination.groups.assignors.spec import MemberSpec
 from ottla.coordination.groups.consumer_member import (
     JOIN_EPOCH,

@@ -13,8 +13,6 @@ from ottla.protocol.errors import ErrorCode
 
 def describe(shard: GroupShard, group_id: str) -> DescribedGroup | ApiError:
     """The group and its members; while it is not stable, nobody owns anything."""
-    if not group_id:
-        return ApiError(ErrorCode.INVALID_GROUP_ID)
     group = shard.groups.get(group_id)
     if group is None:
         return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")

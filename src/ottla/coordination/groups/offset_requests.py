@@ -12,7 +12,7 @@ from ottla.base.ids import TopicPartition
 from ottla.coordination.decision import Decision, Token, Transactional, refuse
 from ottla.coordination.groups.offset_history import COMMIT, Author
 from ottla.coordination.groups.offset_records import Committed
-from ottla.coordination.groups.offset_rules import OffsetShard
+from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetShard
 from ottla.coordination.groups.offsets import TopicToCommit
 from ottla.protocol.apis.offset_fetch import (
     OffsetFetchResponseGroup,
@@ -25,6 +25,7 @@ from ottla.protocol.schema import ZERO_UUID
 _NO_GENERATION: Final = -1
 _NO_OFFSET: Final = -1
 _FIRST_WITH_MEMBER_EPOCHS: Final = 9
+_WRONG_EPOCH: Final = frozenset({ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +90,20 @@ def _commit_error(shard: OffsetShard, asked: Commit) -> int:
     error = group.check_commit(
         asked.member_id, asked.instance_id, asked.generation, transactional=transactional
     )
+    if error in _WRONG_EPOCH and _is_only_late(group, asked):
+        return ErrorCode.NONE
     if error == ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs:
         return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.UNSUPPORTED_VERSION
     return error
+
+
+def _is_only_late(group: OffsetGroup, asked: Commit) -> bool:
+    """Whether the member has moved on to another epoch meanwhile, but keeps all that it commits."""
+    return all(
+        group.has_held(asked.member_id, asked.generation, topic.topic_id, each.partition_index)
+        for topic in asked.topics
+        for each in topic.partitions
+    )
 
 
 def fetch(shard: OffsetShard, asked: Fetch) -> OffsetFetchResponseGroup:

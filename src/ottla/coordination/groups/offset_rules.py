@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
 
 if TYPE_CHECKING:
     from ottla.coordination.groups.offsets import Offsets
@@ -17,6 +18,9 @@ class OffsetGroup(Protocol):
         self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
     ) -> int:
         """Whether this member may commit now; in a group without members generation -1 may."""
+
+    def has_held(self, member_id: str, epoch: int, topic_id: UUID, partition: int) -> bool:
+        """Whether this member was given a partition in an epoch that is over, and has not given it up (KIP-1251)."""
 
     def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
         """Whether this member may read offsets; a classic group lets anybody."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import KeyValue, Token
 from ottla.coordination.groups.history import Generation, History, Owner
@@ -184,6 +186,10 @@ class RememberedGroup:
         if self.state is COMPLETING and not transactional:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if self.state is DEAD else ErrorCode.NONE
+
+    def has_held(self, member_id: str, epoch: int, topic_id: UUID, partition: int) -> bool:
+        """Members of a classic group share one generation, and what is assigned in it."""
+        return False
 
     def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
         """Anybody may read the offsets of a classic group."""

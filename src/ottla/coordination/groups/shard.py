@@ -16,7 +16,7 @@ from ottla.coordination.groups.group import Caller, Group
 from ottla.coordination.groups.history import History
 from ottla.coordination.groups.offset_rules import OffsetLimits
 from ottla.coordination.groups.offsets import Offsets
-from ottla.coordination.groups.timers import Timers
+from ottla.coordination.groups.timers import TimerKey, Timers
 from ottla.coordination.groups.topics import Topics
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.apis.heartbeat import HeartbeatRequest
@@ -27,6 +27,7 @@ from ottla.protocol.errors import ErrorCode
 
 # What one tick may write; the rest is due at once, in a turn of its own.
 _RECORDS_PER_TICK: Final = 1000
+_FORGET: Final[TimerKey] = ("forget", "", "")
 
 
 class GroupShard:
@@ -105,8 +106,6 @@ class GroupShard:
     def delete(self, group_id: str, token: Token, now_ms: int) -> Decision:
         """Erase a group that has no members; answered with an error code."""
         group = self.groups.get(group_id)
-        if not group_id:
-            return refuse(token, ErrorCode.INVALID_GROUP_ID)
         if group is None:
             return refuse(token, ErrorCode.GROUP_ID_NOT_FOUND)
         if not group.is_empty:
@@ -192,8 +191,11 @@ class GroupShard:
         written: list[KeyValue] = []
         replies: list[tuple[Token, object]] = []
         decided: set[str] = set()
+        check_ms = self.offsets.next_check_ms()
+        must_forget = check_ms is not None and now_ms >= check_ms
         for key in self.timers.due(now_ms):
             what, group_id, member_id = key
+            must_forget = must_forget or key == _FORGET
             group = self.groups.get(group_id)
             if group is None:
                 continue
@@ -205,22 +207,25 @@ class GroupShard:
             if decision.records:
                 decided.add(group_id)
                 written += decision.records
-        if not decided:
+        if must_forget and not decided:
             written += self._forget(now_ms)
+        elif must_forget:
+            self.timers.schedule(_FORGET, now_ms)
         return Decision(written, replies)
 
     def _forget(self, now_ms: int) -> list[KeyValue]:
         """Offsets whose time is over, and groups that are left with neither members nor offsets."""
-        check_ms = self.offsets.next_check_ms()
-        if check_ms is None or now_ms < check_ms:
-            return []
-        gone = [
+        expired = self.offsets.expired(now_ms, self.groups, self.topics.image.topics)
+        if expired:
+            # Which groups they leave with nothing is known when they are replayed.
+            self.timers.schedule(_FORGET, now_ms)
+            return expired
+        return [
             tombstone
             for group in self.groups.values()
             if group.is_empty and not self.offsets.has_any(group.group_id)
             for tombstone in group.tombstones()
         ]
-        return gone + self.offsets.expired(now_ms, self.groups, self.topics.image.topics)
 
     def parked(self) -> Sequence[Token]:
         """Everybody who waits here."""

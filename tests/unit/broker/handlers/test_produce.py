@@ -5,10 +5,12 @@ import uuid
 
 import pytest
 
+from ottla.protocol.apis.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.codec import encode_request
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import iter_headers
 from ottla.protocol.records.compression import Codec
+from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import NOW_MS, Client
 from tests.unit.broker.handlers.records import (
     batch,
@@ -197,3 +199,14 @@ def test_where_every_batch_is_synced_the_answer_says_so(client: Client, acks: in
     found = fetch(client, topic)
     assert found.high_watermark == 50
     assert values(found.records) == [b"%d" % n for n in range(50)]
+
+
+def test_only_coordinators_write_to_their_topics(client: Client) -> None:
+    key = FindCoordinatorRequest(key_type=0, coordinator_keys=["any"])
+
+    def is_there() -> bool:
+        return client.ask(key, 4).coordinators[0].error_code == ErrorCode.NONE
+
+    wait_for(is_there, "the coordinator's topic")
+    result = produce(client, "__consumer_offsets", batch(b"v"))
+    assert (result.error_code, result.base_offset) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)

@@ -1,16 +1,19 @@
 """Transactions over the wire, in the words of old clients and of new ones."""
 
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 
+from ottla.protocol.apis.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.apis.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.support.broker import OttlaBroker
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.records import fetch, values
 from tests.unit.broker.handlers.transacting import Transactor, committed
@@ -90,53 +93,6 @@ def test_a_transaction_spans_partitions(client: Client) -> None:
     assert [committed(client, topic, n) for n in range(3)] == [[b"a0"], [b"a1"], [b"a2"]]
 
 
-def test_every_end_brings_a_new_epoch(client: Client) -> None:
-    topic = client.new_topic()
-    producer = Transactor(client, **NEW)
-    for number in range(3):
-        assert producer.epoch == number
-        producer.send(topic)
-        answer = producer.end(True)
-        assert (answer.producer_id, answer.producer_epoch) == (producer.producer_id, number + 1)
-        producer.take(answer)
-
-
-def test_an_old_end_keeps_the_epoch(client: Client) -> None:
-    topic = client.new_topic()
-    producer = Transactor(client, **OLD)
-    for _ in range(3):
-        assert producer.add(topic) == {0}
-        assert producer.send(topic) == 0
-        producer.finish(True)
-    assert producer.epoch == 0
-
-
-def test_the_answer_to_an_end_can_be_asked_for_again(client: Client) -> None:
-    topic = client.new_topic()
-    producer = Transactor(client, **NEW)
-    producer.send(topic, b"once")
-    first = producer.end(True)
-    again = producer.end(True)
-    assert (again.error_code, again.producer_epoch) == (0, first.producer_epoch)
-    assert producer.end(False).error_code == WRONG
-    assert committed(client, topic) == [b"once"]
-
-
-def test_a_commit_that_is_delayed_past_the_next_transaction_does_not_decide_it(
-    client: Client,
-) -> None:
-    topic = client.new_topic()
-    producer = Transactor(client, **NEW)
-    producer.send(topic, b"first")
-    late = {"producer_id": producer.producer_id, "epoch": producer.epoch}
-    producer.finish(True)
-    producer.send(topic, b"second")
-    assert producer.end(True, **late).error_code == FENCED
-    assert producer.describe().transaction_state == "Ongoing"
-    producer.finish(False)
-    assert committed(client, topic) == [b"first"]
-
-
 def test_a_record_that_is_delayed_past_its_transaction_is_refused(client: Client) -> None:
     topic = client.new_topic()
     producer = Transactor(client, **NEW)
@@ -192,48 +148,36 @@ def test_transactional_records_need_a_transactional_id(client: Client) -> None:
     assert producer.send(topic, producer_id=2**40, version=9) == mapping
 
 
-def test_a_partition_that_does_not_exist_spoils_the_others(client: Client) -> None:
-    topic = client.new_topic()
-    producer = Transactor(client, **OLD)
-    assert producer.add(topic, 0, 9) == {
-        ErrorCode.OPERATION_NOT_ATTEMPTED,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-    assert producer.add("no-such-topic", 0) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-    assert producer.describe().transaction_state == "Empty"
+def test_transactions_wait_for_the_disk_where_every_record_must(
+    own_broker: Callable[..., OttlaBroker],
+) -> None:
+    broker = own_broker({"log.flush.interval.messages": "1"})
+    with closing(Client(broker.bootstrap)) as client:
+        topic = client.new_topic(partitions=2)
+        producer = Transactor(client, **NEW)
+        for number, outcome in enumerate([True, False, True]):
+            for partition in range(2):
+                assert producer.send(topic, b"%d" % number, partition=partition) == 0
+            producer.finish(outcome)
+        assert committed(client, topic) == committed(client, topic, 1) == [b"0", b"2"]
+        open_one = Transactor(client, **NEW)
+        open_one.send(topic, b"open")
+        broker.kill()
+    broker.start()
+    with closing(Client(broker.bootstrap)) as client:
+        assert Transactor(client, open_one.id).epoch > open_one.epoch
+        assert committed(client, topic) == [b"0", b"2"]
 
 
-def test_who_never_began_cannot_commit(client: Client) -> None:
+def test_a_topic_that_goes_takes_its_part_of_the_transaction_along(client: Client) -> None:
+    topic, gone = client.new_topic(), client.new_topic()
     producer = Transactor(client, **NEW)
-    assert producer.end(True).error_code == WRONG
-    answer = producer.end(False)
-    assert (answer.error_code, answer.producer_epoch) == (0, producer.epoch + 1)
-    old = Transactor(client, **OLD)
-    assert old.end(True).error_code == old.end(False).error_code == WRONG
-
-
-def test_nobody_may_end_the_transaction_of_another(client: Client) -> None:
-    producer = Transactor(client, **NEW)
-    mapping = ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    for version in (3, 5):
-        assert producer.end(True, version, producer_id=2**40).error_code == mapping
-        assert producer.end(True, version, epoch=99).error_code == FENCED
-    assert producer.add(client.new_topic(), producer_id=2**40) == {mapping}
-
-
-def test_a_producer_goes_on_after_an_error(client: Client) -> None:
-    producer = Transactor(client, **OLD)
-    claim = {"producer_id": producer.producer_id, "producer_epoch": 0}
-    bumped = producer.init(**claim)
-    assert (bumped.producer_id, bumped.producer_epoch) == (producer.producer_id, 1)
-    assert producer.init(**claim).producer_epoch == 1
-    assert producer.init(**claim | {"producer_epoch": 1}).producer_epoch == 2
-    assert producer.init(**claim).error_code == FENCED
-    assert producer.init(3, **claim).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-@pytest.mark.parametrize("timeout_ms", [0, 2**31 - 1])
-def test_the_time_out_must_be_within_reason(client: Client, timeout_ms: int) -> None:
-    producer = Transactor(client, **NEW)
-    producer.timeout_ms = timeout_ms
-    assert producer.init().error_code == ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    producer.send(topic, b"stays")
+    producer.send(gone, b"goes")
+    states = [DeleteTopicState(name=gone)]
+    assert (
+        client.ask(DeleteTopicsRequest(topics=states, timeout_ms=10_000)).responses[0].error_code
+        == 0
+    )
+    producer.finish(True)
+    assert committed(client, topic) == [b"stays"]

@@ -28,6 +28,7 @@ class ToldGroup:
     commit_error: int = 0
     fetch_error: int = 0
     delete_error: int = 0
+    held: set[tuple[uuid.UUID, int]] = field(default_factory=set)
     subscribed: set[str] = field(default_factory=set)
     expires_since: Callable[[int], int | None] = lambda commit_timestamp_ms: commit_timestamp_ms
     heard_of: list[tuple[str, int]] = field(default_factory=list)
@@ -38,6 +39,9 @@ class ToldGroup:
     ) -> int:
         self.asked.append((member_id, instance_id, generation, transactional))
         return self.commit_error
+
+    def has_held(self, member_id: str, epoch: int, topic_id: uuid.UUID, partition: int) -> bool:
+        return (topic_id, partition) in self.held
 
     def check_offset_fetch(self, member_id: str | None, generation: int) -> int:
         return self.fetch_error

@@ -1,6 +1,7 @@
 """Whatever members do, in whatever order: a partition never has two owners, and in the end every one has one."""
 
 import re
+from itertools import count
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         super().__init__()
         self.world = World(group_consumer_max_size=6)
         self.clients: list[Client] = []
-        self.wanted: dict[str, frozenset[str]] = {}
+        self.names = (f"m{number}" for number in count())
 
     @initialize(counts=st.lists(st.integers(0, 5), min_size=3, max_size=3))
     def topics(self, counts: list[int]) -> None:
@@ -39,9 +40,13 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def client(self, data: st.DataObject) -> Client:
         return data.draw(st.sampled_from(self.clients))
 
-    @rule(names=SUBSCRIPTIONS, assignor=st.sampled_from([None, "range", "uniform"]), instance=st.booleans())
+    @rule(
+        names=SUBSCRIPTIONS,
+        assignor=st.sampled_from([None, "range", "uniform"]),
+        instance=st.booleans(),
+    )
     def new_member(self, names: list[str], assignor: str | None, instance: bool) -> None:
-        name = f"m{len(self.clients)}"
+        name = next(self.names)
         client = Client(self.world, name, f"i-{name}" if instance else None)
         code = client.join(*names, server_assignor=assignor)
         assert code in (0, ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -137,7 +142,15 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             assert loaded is None
             return
         assert isinstance(loaded, ConsumerGroup)
-        for name in ("epoch", "metadata_hash", "assignment_epoch", "members", "target", "resolved", "instances"):
+        for name in (
+            "epoch",
+            "metadata_hash",
+            "assignment_epoch",
+            "members",
+            "target",
+            "resolved",
+            "instances",
+        ):
             assert getattr(live, name) == getattr(loaded, name), name
 
     def teardown(self) -> None:
@@ -163,5 +176,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
                 assert group.resolved[member.pattern].topics == matched
 
 
-ConsumerGroupMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+ConsumerGroupMachine.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None
+)
 TestConsumerGroup = ConsumerGroupMachine.TestCase

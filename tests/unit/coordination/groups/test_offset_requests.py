@@ -76,6 +76,17 @@ def test_old_versions_are_not_told_of_stale_epochs() -> None:
     assert answer(commit(shard, in_transaction, nobody, 0)) == ErrorCode.ILLEGAL_GENERATION
 
 
+def test_a_member_that_moved_on_may_commit_what_it_still_holds() -> None:
+    shard = Shard()
+    group = shard.groups["g"] = ToldGroup(commit_error=ErrorCode.STALE_MEMBER_EPOCH)
+    late = asked(ID, generation=3, member_id="m")
+    assert answer(commit(shard, late, nobody, 0)) == ErrorCode.STALE_MEMBER_EPOCH
+    group.held = {(ID, 0)}
+    assert answer(commit(shard, late, nobody, 0)) == [0]
+    group.commit_error = ErrorCode.UNKNOWN_MEMBER_ID
+    assert answer(commit(shard, late, nobody, 0)) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_a_commit_in_a_transaction_is_written_as_its_producers() -> None:
     shard = Shard()
     group = shard.groups["g"] = ToldGroup()

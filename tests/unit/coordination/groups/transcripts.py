@@ -254,9 +254,7 @@ def written(key: bytes, value: bytes | None) -> str:
     if value is None:
         return "wrote a tombstone"
     group = decode_group_value(value)
-    owned = " ".join(
-        f"{m.member_id}={m.assignment.decode() or 'nothing'}" for m in group.members
-    )
+    owned = " ".join(f"{m.member_id}={m.assignment.decode() or 'nothing'}" for m in group.members)
     return f"wrote generation {group.generation}: {owned or 'nobody'}"
 
 

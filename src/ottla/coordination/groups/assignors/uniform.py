@@ -46,7 +46,7 @@ def _assign_equals(members: Mapping[str, MemberSpec], topics: Mapping[UUID, int]
         for member_id in sorted(members):
             if limit > share and not extra:
                 break
-            need = limit - loads[member_id]
+            need = max(limit - loads[member_id], 0)
             for _ in range(need):
                 topic_id, partition = next(loose)
                 held[member_id].setdefault(topic_id, set()).add(partition)

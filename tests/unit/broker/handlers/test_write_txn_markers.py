@@ -1,0 +1,50 @@
+"""WriteTxnMarkers: transactions are ended in a partition, by coordinators and by operators."""
+
+from ottla.protocol.apis.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from ottla.protocol.errors import ErrorCode
+from tests.unit.broker.handlers.asking import Client
+from tests.unit.broker.handlers.transacting import Transactor, committed
+
+
+def force(
+    client: Client, topic: str, producer: Transactor, outcome: bool, version: int = 2, **fields: int
+) -> int:
+    marker = WritableTxnMarker(
+        producer_id=producer.producer_id,
+        producer_epoch=fields.pop("epoch", producer.epoch),
+        transaction_result=outcome,
+        topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=[0])],
+        coordinator_epoch=fields.pop("coordinator_epoch", 0),
+        **fields,
+    )
+    [result] = client.ask(WriteTxnMarkersRequest(markers=[marker]), version).markers
+    assert result.producer_id == producer.producer_id
+    return int(result.topics[0].partitions[0].error_code)
+
+
+def test_a_hanging_transaction_is_ended_by_force(client: Client) -> None:
+    for version in (1, 2):
+        topic = client.new_topic()
+        producer = Transactor(client)
+        producer.send(topic, b"hanging")
+        assert force(client, topic, producer, False, version) == 0
+        assert committed(client, topic) == []
+        producer.finish(True)
+        assert committed(client, topic) == []
+
+
+def test_a_marker_must_be_newer_than_what_it_ends(client: Client) -> None:
+    topic = client.new_topic()
+    producer = Transactor(client)
+    producer.send(topic)
+    producer.finish(True)
+    producer.send(topic)
+    invalid = ErrorCode.INVALID_PRODUCER_EPOCH
+    assert force(client, topic, producer, True, epoch=0) == invalid
+    assert force(client, topic, producer, True, transaction_version=2) == invalid
+    assert force(client, topic, producer, True, epoch=2, transaction_version=2) == 0
+    assert force(client, "no-such-topic", producer, True) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,61 @@
+"""The recent past of groups: why they rebalanced, and who owned what."""
+
+from ottla.coordination.groups.history import (
+    EVENTS_PER_GROUP,
+    GENERATIONS_PER_GROUP,
+    Generation,
+    History,
+)
+from tests.unit.coordination.groups.transcripts import GROUP, Player
+
+STORY = """config group_initial_rebalance_delay_ms=0
+join a version=3
+advance 0s
+sync a a-1=t-0
+join b version=3 reason=more-work
+join a
+sync a a-1=t-0 b-1=t-1
+sync b
+leave b
+join a
+sync a a-1=t-0,t-1
+"""
+
+
+def played() -> Player:
+    player = Player()
+    player.play(STORY)
+    return player
+
+
+def test_it_says_who_came_and_went_and_why_the_group_rebalanced() -> None:
+    history = played().shard.history
+    assert [(e.what, e.member_id, e.detail) for e in history.events(GROUP)] == [
+        ("joined", "a-1", ""),
+        ("rebalance", "", "a-1 joined"),
+        ("joined", "b-1", "more-work"),
+        ("rebalance", "", "b-1 joined"),
+        ("left", "b-1", ""),
+        ("rebalance", "", "b-1 left"),
+    ]
+
+
+def test_it_says_who_owned_what_also_after_a_restart() -> None:
+    player = played()
+    player.do("reload")
+    owned = [
+        (generation.generation, {o.client_id: o.assignment.decode() for o in generation.owners})
+        for generation in player.shard.history.generations(GROUP)
+    ]
+    assert owned == [(1, {"a": "t-0"}), (2, {"a": "t-0", "b": "t-1"}), (3, {"a": "t-0,t-1"})]
+
+
+def test_it_is_bounded_and_goes_with_the_group() -> None:
+    history = History()
+    for number in range(1000):
+        history.note("g", number, "rebalance")
+        history.assigned("g", Generation(number, number, "consumer", "range", ()))
+    assert len(history.events("g")) == EVENTS_PER_GROUP
+    assert len(history.generations("g")) == GENERATIONS_PER_GROUP
+    history.forget("g")
+    assert history.events("g") == history.generations("g") == ()

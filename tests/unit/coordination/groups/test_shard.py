@@ -1,0 +1,94 @@
+"""The machine behind a partition: many groups, one clock, one log."""
+
+import time
+from typing import Any
+
+from ottla.config.groups import GroupsConfig
+from ottla.coordination.decision import Decision
+from ottla.coordination.groups.group import Caller
+from ottla.coordination.groups.offset_records import Committed, encode_key, encode_value
+from ottla.coordination.groups.shard import GroupShard
+from ottla.coordination.groups.topics import Topics
+from ottla.protocol.apis.heartbeat import HeartbeatRequest
+from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from ottla.protocol.apis.sync_group import SyncGroupRequest
+
+SESSION_MS = 10_000
+DAY_MS = 86_400_000
+CALLER = Caller("client", "/host", 3, "1")
+
+
+def nobody(value: Any) -> None:
+    raise AssertionError("the machine answers nobody by itself")
+
+
+def carried_out(shard: GroupShard, decision: Decision) -> Decision:
+    for key, value in decision.records:
+        shard.replay(key, value, None)
+    return decision
+
+
+def new_shard(**settings: Any) -> GroupShard:
+    shard = GroupShard(GroupsConfig(group_initial_rebalance_delay_ms=0, **settings), Topics())
+    shard.loaded(0)
+    return shard
+
+
+def fill(shard: GroupShard, groups: int) -> None:
+    """Stable groups of one member each."""
+    for number in range(groups):
+        request = JoinGroupRequest(
+            group_id=f"g{number}",
+            session_timeout_ms=SESSION_MS,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+        )
+        carried_out(shard, shard.join(request, CALLER, nobody, 0))
+    while any(group.state_name == "PreparingRebalance" for group in shard.groups.values()):
+        carried_out(shard, shard.tick(0))
+    for group_id in shard.groups:
+        sync = SyncGroupRequest(group_id=group_id, generation_id=1, member_id="client-1")
+        carried_out(shard, shard.sync(sync, CALLER, nobody, 0))
+
+
+def test_ten_thousand_groups_cost_a_heartbeat_no_more_than_ten() -> None:
+    def seconds(groups: int) -> float:
+        shard = new_shard()
+        fill(shard, groups)
+        beat = HeartbeatRequest(group_id="g5", generation_id=1, member_id="client-1")
+        best = 1.0
+        for _ in range(5):
+            began = time.perf_counter()
+            for now_ms in range(200):
+                shard.heartbeat(beat, nobody, now_ms)
+                shard.next_deadline_ms()
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    assert seconds(10_000) < 10 * seconds(10)
+
+
+def test_every_silent_group_is_empty_after_its_session() -> None:
+    shard = new_shard()
+    fill(shard, 50)
+    while (due_ms := shard.next_deadline_ms()) is not None and due_ms <= SESSION_MS:
+        carried_out(shard, shard.tick(due_ms))
+    assert {group.state_name for group in shard.groups.values()} == {"Empty"}
+
+
+def test_offsets_alone_make_a_group_that_goes_with_them() -> None:
+    shard = new_shard(offsets_retention_minutes=60)
+    shard.replay(encode_key("simple", "t", 0), encode_value(Committed(5)), None)
+    group = shard.groups["simple"]
+    assert (group.state_name, group.protocol_type, group.type_name) == ("Empty", "", "classic")
+    forgotten = carried_out(shard, shard.tick(DAY_MS))
+    assert [value for _, value in forgotten.records] == [None]
+    assert shard.next_deadline_ms() == DAY_MS
+    carried_out(shard, shard.tick(DAY_MS))
+    assert shard.groups == {}
+
+
+def test_records_of_kinds_that_are_not_known_are_passed_over() -> None:
+    shard = new_shard()
+    shard.replay(b"\x03\xe7whatever", b"value", None)
+    assert shard.groups == {}
