@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Sequence
 
 from fastcrc import crc32
@@ -10,7 +11,6 @@ from fastcrc import crc32
 PRODUCE_KEY, PRODUCE_VERSION = 0, 7
 FETCH_KEY, FETCH_VERSION = 1, 4
 CLIENT_ID = b"bench"
-TIMESTAMP_MS = 1_700_000_000_000
 BATCH_OVERHEAD = 12
 CRC_POSITION, CRC_END = 17, 21
 LAST_OFFSET_DELTA_POSITION = 23
@@ -34,8 +34,9 @@ def record(offset_delta: int, value: bytes) -> bytes:
     return varint(len(body)) + body
 
 
-def batch(values: Sequence[bytes], timestamp_ms: int = TIMESTAMP_MS) -> bytes:
-    """An uncompressed record batch of format 2."""
+def batch(values: Sequence[bytes], timestamp_ms: int | None = None) -> bytes:
+    """An uncompressed record batch of format 2, as of now: an older one retention would delete."""
+    timestamp_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
     records = b"".join(record(delta, value) for delta, value in enumerate(values))
     last = len(values) - 1
     times = (timestamp_ms, timestamp_ms)

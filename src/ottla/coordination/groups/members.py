@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from ottla.coordination.decision import Token
@@ -194,8 +194,3 @@ def protocols_of(request: JoinGroupRequest) -> Protocols:
     """What a joining member can do; a name given twice counts once."""
     named = {protocol.name: protocol.metadata for protocol in request.protocols}
     return tuple(named.items())
-
-
-def names_of(protocols: Sequence[tuple[str, bytes]]) -> list[str]:
-    """The names alone."""
-    return [name for name, _ in protocols]

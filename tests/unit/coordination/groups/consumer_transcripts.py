@@ -10,28 +10,8 @@ from typing import Any
 from ottla.base.errors import ApiError
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
-from ottla.coordination.groups.group import Caller
-from ottla.protocol.apis.heartbeat import HeartbeatRequest
-from ottla.protocol.apis.join_group import (
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
-    JoinGroupResponse,
-)
-from ottla.protocol.apis.leave_group import MemberIdentity
-from ottla.protocol.apis.sync_group import (
-    SyncGroupRequest,
-    SyncGroupRequestAssignment,
-    SyncGroupResponse,
-)
-from ottla.protocol.consumer_protocol import (
-    Assignment,
-    Subscription,
-    TopicPartitions,
-    decode_assignment,
-    encode_assignment,
-    encode_subscription,
-)
 from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World
+from tests.unit.coordination.groups.old_clients import OldClient
 from tests.unit.coordination.groups.transcripts import milliseconds, told
 
 
@@ -169,11 +149,12 @@ class Player:
     def do_old_join(self, plain: list[str], named: dict[str, str]) -> None:
         [who] = plain
         old = self.olds.setdefault(who, OldClient(self.world, who, named.get("instance")))
-        old.join(named.get("topics", "").split(","), named.get("protocols", "range").split(","))
+        old.join(*named.get("topics", "").split(","))
 
     def do_old_sync(self, plain: list[str], named: dict[str, str]) -> None:
-        old = self.olds[plain.pop(0)]
-        old.sync({who: named[who].split(",") for who in named}, self.olds)
+        self.olds[plain[0]].sync(
+            {self.olds[who].member_id: owned.split(",") for who, owned in named.items()}
+        )
 
     def do_old_heartbeat(self, plain: list[str], named: dict[str, str]) -> None:
         self.olds[plain[0]].heartbeat()
@@ -182,95 +163,9 @@ class Player:
         self.olds[plain[0]].leave()
 
 
-class OldClient:
-    """A consumer of the classic protocol; it gives up everything before it joins, as eager ones do."""
-
-    def __init__(self, world: World, name: str, instance_id: str | None) -> None:
-        self.world, self.name, self.instance_id = world, name, instance_id
-        self.member_id, self.generation = "", -1
-        self.owned: set[tuple[str, int]] = set()
-        self._news: list[str] = []
-
-    def join(self, topics: list[str], protocols: list[str]) -> None:
-        self.owned = set()
-        metadata = encode_subscription(Subscription(topics=topics), 1)
-        request = JoinGroupRequest(
-            group_id=GROUP,
-            session_timeout_ms=10_000,
-            rebalance_timeout_ms=30_000,
-            member_id=self.member_id,
-            group_instance_id=self.instance_id,
-            protocol_type="consumer",
-            protocols=[JoinGroupRequestProtocol(name=n, metadata=metadata) for n in protocols],
-        )
-        fresh = f"{len(self.world.log)}"
-        self._ask(self.world.shard.join, request, Caller(self.name, "/host", 3, fresh))
-
-    def sync(self, given: dict[str, list[str]], others: dict[str, "OldClient"]) -> None:
-        request = SyncGroupRequest(
-            group_id=GROUP,
-            generation_id=self.generation,
-            member_id=self.member_id,
-            group_instance_id=self.instance_id,
-            assignments=[
-                SyncGroupRequestAssignment(
-                    member_id=others[who].member_id, assignment=encode_assignment(in_bytes(owned))
-                )
-                for who, owned in given.items()
-            ],
-        )
-        self._ask(self.world.shard.sync, request, Caller(self.name, "/host", 5))
-
-    def heartbeat(self) -> None:
-        request = HeartbeatRequest(
-            group_id=GROUP,
-            generation_id=self.generation,
-            member_id=self.member_id,
-            group_instance_id=self.instance_id,
-        )
-        self._ask(self.world.shard.heartbeat, request)
-
-    def leave(self) -> None:
-        self.owned = set()
-        self._ask(self.world.shard.leave, GROUP, [MemberIdentity(member_id=self.member_id)])
-
-    def take_news(self) -> list[str]:
-        news, self._news = self._news, []
-        return news
-
-    def _ask(self, decide: Any, *args: Any) -> None:
-        self.world.carry_out(decide(*args, self._told, self.world.now_ms))
-
-    def _told(self, answer: Any) -> None:
-        if isinstance(answer, JoinGroupResponse):
-            self.member_id, self.generation = answer.member_id, answer.generation_id
-            role = "leads" if answer.members else "follows"
-            words = f"joined generation {answer.generation_id} and {role}"
-        elif isinstance(answer, SyncGroupResponse):
-            parts = decode_assignment(answer.assignment).partitions
-            self.owned = {(each.topic, p) for each in parts for p in each.partitions}
-            words = "synced"
-        elif isinstance(answer, list):
-            words = ", ".join(told(code) for code in answer)
-        else:
-            words = told(answer.code if isinstance(answer, ApiError) else answer)
-        self._news.append(f"{self.name}: {words}")
-
-
 def in_words(owned: Iterable[tuple[str, int]]) -> str:
     """Partitions as `alpha-0,1 beta-0`."""
     topics: dict[str, list[str]] = {}
     for topic, partition in sorted(owned):
         topics.setdefault(topic, []).append(str(partition))
     return " ".join(f"{topic}-{','.join(found)}" for topic, found in topics.items()) or "nothing"
-
-
-def in_bytes(owned: list[str]) -> Assignment:
-    """The assignment of `alpha-0`, `alpha-1` and so on."""
-    topics: dict[str, list[int]] = {}
-    for each in owned:
-        topic, _, partition = each.rpartition("-")
-        topics.setdefault(topic, []).append(int(partition))
-    return Assignment(
-        partitions=[TopicPartitions(topic=t, partitions=p) for t, p in topics.items()]
-    )
