@@ -76,3 +76,35 @@ def fill(directory: Path, leave_bytes: int) -> Path:
         while size > 0:
             size -= file.write(b"\0" * min(MIB, size))
     return ballast
+
+
+@contextmanager
+def failing_disk(directory: Path, healthy_mib: int) -> Iterator[Path]:
+    """A file system whose device answers with I/O errors once some megabytes have reached it.
+
+    Its image has holes and lies on a memory file system that is too small for it: the loop device cannot write what
+    does not fit, and says EIO.
+    """
+    mount_point = directory / "failing"
+    mount_point.mkdir()
+    with small_disk(directory / "backing", healthy_mib) as backing:
+        image = backing / "disk.img"
+        with image.open("wb") as file:
+            file.truncate(512 * MIB)
+        # Nothing is left to be initialized later: the errors shall come from the broker's own writes.
+        _run(
+            "mkfs.ext4",
+            "-q",
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0",
+            "-J",
+            "size=4",
+            str(image),
+        )
+        device = _run("losetup", "--find", "--show", str(image))
+        try:
+            _run("mount", "-o", "errors=continue", device, str(mount_point))
+            yield mount_point
+        finally:
+            _run("umount", "-l", str(mount_point))
+            _run("losetup", "--detach", device)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ottla.base.errors import ConfigError
+from ottla.config.groups import GroupsConfig
 from ottla.config.listeners import Listener
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings
@@ -14,6 +15,7 @@ def checked(settings: Settings) -> Settings:
     _check_ids(settings)
     check_log(settings.log)
     check_limits(settings)
+    _check_groups(settings.groups)
     server = replace(
         settings.server,
         listeners=_without_controllers(settings, settings.server.listeners),
@@ -65,6 +67,33 @@ def check_limits(settings: Settings) -> None:
     if server.max_connections_per_ip == 0 and not server.max_connections_per_ip_overrides:
         raise ConfigError(
             "max.connections.per.ip", 0, "may be 0 only with max.connections.per.ip.overrides"
+        )
+
+
+def _check_groups(config: GroupsConfig) -> None:
+    """Refuses consumer groups whose times are out of their bounds, or whose members would die between heartbeats."""
+    for name, value, low, high in (
+        (
+            "group.consumer.session.timeout.ms",
+            config.group_consumer_session_timeout_ms,
+            config.group_consumer_min_session_timeout_ms,
+            config.group_consumer_max_session_timeout_ms,
+        ),
+        (
+            "group.consumer.heartbeat.interval.ms",
+            config.group_consumer_heartbeat_interval_ms,
+            config.group_consumer_min_heartbeat_interval_ms,
+            config.group_consumer_max_heartbeat_interval_ms,
+        ),
+    ):
+        if not low <= value <= high:
+            raise ConfigError(name, value, f"must be between its bounds, which are {low} and {high}")
+    session_timeout_ms = config.group_consumer_session_timeout_ms
+    if config.group_consumer_heartbeat_interval_ms >= session_timeout_ms:
+        raise ConfigError(
+            "group.consumer.heartbeat.interval.ms",
+            config.group_consumer_heartbeat_interval_ms,
+            f"must be less than group.consumer.session.timeout.ms, which is {session_timeout_ms}",
         )
 
 

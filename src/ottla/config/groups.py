@@ -131,9 +131,3 @@ class GroupsConfig:
         OneOf("disabled", "downgrade", "upgrade", "bidirectional"),
         doc="Says which way a group may change between the classic and the consumer protocol.",
     )
-    group_consumer_regex_refresh_interval_ms: int = setting(
-        "group.consumer.regex.refresh.interval.ms",
-        10 * MINUTE_MS,
-        Int(10 * SECOND_MS),
-        doc="Matches the patterns of consumer groups against new topics at least this often.",
-    )

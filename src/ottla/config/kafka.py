@@ -62,6 +62,7 @@ IGNORED: Final = (
         (
             "group.coordinator.", "group.consumer.assignment.interval.ms",
             "group.consumer.max.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
+            "group.consumer.regex.refresh.interval.ms", "group.consumer.assignor.offload.enable",
             "offsets.commit.timeout.ms", "offsets.load.buffer.size",
             "offsets.topic.compression.codec",
         ),

@@ -95,3 +95,23 @@ def test_several_listeners_and_free_ports_are_fine():
         ]
     )
     assert [listener.name for listener in settings.server.listeners] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("assignments", "named"),
+    [
+        (["group.consumer.session.timeout.ms=3000"], "group.consumer.session.timeout.ms"),
+        (["group.consumer.heartbeat.interval.ms=16000"], "group.consumer.heartbeat.interval.ms"),
+        (
+            [
+                "group.consumer.session.timeout.ms=5000",
+                "group.consumer.min.session.timeout.ms=5000",
+            ],
+            "group.consumer.heartbeat.interval.ms",
+        ),
+    ],
+)
+def test_consumer_groups_whose_times_cannot_be_are_refused(assignments, named):
+    with pytest.raises(ConfigError) as refused:
+        load(assignments=assignments)
+    assert refused.value.name == named

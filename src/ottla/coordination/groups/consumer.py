@@ -26,8 +26,9 @@ from ottla.coordination.groups.consumer_member import (
     target_of,
 )
 from ottla.coordination.groups.consumer_records import Kind
+from ottla.coordination.groups.downgrade import by_name
 from ottla.coordination.groups.group import Caller
-from ottla.coordination.groups.history import History
+from ottla.coordination.groups.history import Generation, History, Owner
 from ottla.coordination.groups.subscription import Resolved, topics_of
 from ottla.coordination.groups.timers import Timers
 from ottla.coordination.groups.topics import Topics
@@ -35,7 +36,7 @@ from ottla.protocol.apis.heartbeat import HeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest
 from ottla.protocol.apis.leave_group import MemberIdentity
 from ottla.protocol.apis.sync_group import SyncGroupRequest
-from ottla.protocol.consumer_protocol import CONSUMER
+from ottla.protocol.consumer_protocol import CONSUMER, Assignment, encode_assignment
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Struct
 
@@ -280,6 +281,7 @@ class ConsumerGroup:
             target = cast(consumer_records.TargetEpoch | None, value)
             self.assignment_epoch = -1 if target is None else target.assignment_epoch
             self.assignment_timestamp_ms = 0 if target is None else target.assignment_timestamp_ms
+            self._remember()
         elif kind is Kind.TARGET:
             self._replay_target(name, cast(consumer_records.TargetValue | None, value))
         elif kind is Kind.MEMBER:
@@ -288,6 +290,23 @@ class ConsumerGroup:
             self._replay_current(name, cast(consumer_records.CurrentValue | None, value))
         elif kind is Kind.PATTERN:
             self._replay_pattern(name, cast(consumer_records.PatternValue | None, value))
+
+    def _remember(self) -> None:
+        """Keep who shall own what in the history, in the bytes that classic consumers know."""
+        owners = tuple(
+            Owner(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                encode_assignment(Assignment(partitions=by_name(target, self.image))),
+            )
+            for member_id, target in self.target.items()
+            if (member := self.members.get(member_id)) is not None
+        )
+        at_ms, epoch = self.assignment_timestamp_ms, self.assignment_epoch
+        assignor = self.preferred_assignor(self.members.values())
+        self.history.assigned(self.group_id, Generation(at_ms, epoch, CONSUMER, assignor, owners))
 
     def _replay_target(self, member_id: str, value: consumer_records.TargetValue | None) -> None:
         if value is None:

@@ -135,6 +135,8 @@ class Draft:
             self.epoch = group.epoch + 1
             value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
             self.records.append(record(Kind.EPOCH, group.group_id, value))
+            why = "a subscription changed" if changed else "topics changed"
+            group.history.note(group.group_id, self.now_ms, "rebalance", detail=why)
 
     def assign(self) -> None:
         """Work out the target assignment of a new epoch.

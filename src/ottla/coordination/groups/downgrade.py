@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cluster.image import Image
 from ottla.coordination.decision import KeyValue
-from ottla.coordination.groups.consumer_member import Member, Owned
+from ottla.coordination.groups.consumer_member import Member, Owned, Partitions
 from ottla.coordination.groups.members import Protocols
 from ottla.coordination.groups.records import GroupMember, GroupValue, group_record
 from ottla.protocol.consumer_protocol import (
@@ -91,11 +91,11 @@ def classic_assignment(member: Member, image: Image) -> bytes:
     [(_, subscription), *_] = _protocols(member)
     version = int.from_bytes(subscription[:2], "big", signed=True)
     return encode_assignment(
-        Assignment(partitions=_by_name(member.assigned, image)), max(version, 0)
+        Assignment(partitions=by_name(member.assigned, image)), max(version, 0)
     )
 
 
-def _by_name(owned: Owned, image: Image) -> list[TopicPartitions]:
+def by_name(owned: Owned | Partitions, image: Image) -> list[TopicPartitions]:
     """Partitions by the names of their topics; those of a topic that is gone are left out."""
     return [
         TopicPartitions(topic=topic.name, partitions=sorted(partitions))
