@@ -1,6 +1,5 @@
 """Pure: the tree of exceptions; a subclass exists only where some caller catches it by type."""
 
-
 LONGEST_MESSAGE = 1_000
 """Characters: a sentence may quote what a client sent, and the protocol carries no more than 32767 bytes."""
 

@@ -87,7 +87,9 @@ def _check_groups(config: GroupsConfig) -> None:
         ),
     ):
         if not low <= value <= high:
-            raise ConfigError(name, value, f"must be between its bounds, which are {low} and {high}")
+            raise ConfigError(
+                name, value, f"must be between its bounds, which are {low} and {high}"
+            )
     session_timeout_ms = config.group_consumer_session_timeout_ms
     if config.group_consumer_heartbeat_interval_ms >= session_timeout_ms:
         raise ConfigError(

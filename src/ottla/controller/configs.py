@@ -68,7 +68,7 @@ def _topic_change(image: Image, log: LogConfig, alteration: ConfigAlteration) ->
 def _broker_change(image: Image, static: Settings, alteration: ConfigAlteration) -> list[Op]:
     name = alteration.resource_name
     if name and not _BROKER_ID.fullmatch(name):
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name!r} is not the id of a broker")
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"this is not the id of a broker: {name!r}")
     if name and int(name) not in image.brokers:
         raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"no broker has the id {name}")
     key = str(int(name)) if name else znodes.DEFAULT_BROKER

@@ -7,12 +7,12 @@ import random
 from typing import Any
 
 import pytest
-from tests.support import kio_oracle
 
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.decoders import decoder
 from ottla.protocol.encoders import encoder
 from ottla.protocol.schema import Struct
+from tests.support import kio_oracle
 
 MESSAGES_EACH = 6
 API_VERSIONS = kio_oracle.api_versions()

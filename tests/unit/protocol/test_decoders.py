@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import kio_oracle
 
 from ottla.base.errors import ProtocolError
 from ottla.protocol.api_keys import ApiKey
@@ -20,6 +19,7 @@ from ottla.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.decoders import decoder
 from ottla.protocol.encoders import encoder
 from ottla.protocol.schema import Struct
+from tests.support import kio_oracle
 
 EDGES = [
     (key, version)

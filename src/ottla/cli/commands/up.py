@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   ottla up --port 19092 --data-dir /tmp/try-ottla
 """
 _DEFAULTS = {
+    # A person who tries things out starts one consumer and does not want to wait for a second.
+    "group.initial.rebalance.delay.ms": "0",
     "log.dirs": "ottla-data",
     "ottla.http.listener": "localhost:8082",
     "ottla.log.level": "warning",

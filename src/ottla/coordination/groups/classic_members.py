@@ -61,7 +61,7 @@ def _join(
     before = _find(draft, request, member_id)
     after = _updated(before, request, caller, subscription, protocols)
     changed = draft.introduce(before, after)
-    draft.refresh(changed=changed)
+    draft.refresh(draft.introduced(before, changed=changed))
     draft.assign()
     member = draft.settle(after, _claimed(group, subscription), changed=changed)
     if before.member_id not in group.members:

@@ -13,8 +13,8 @@ from uuid import UUID
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import KeyValue
 from ottla.coordination.groups import consumer_records
-from ottla.coordination.groups.assignors.table import ASSIGNORS
 from ottla.coordination.groups.assignors.spec import MemberSpec
+from ottla.coordination.groups.assignors.table import ASSIGNORS
 from ottla.coordination.groups.consumer_member import (
     JOIN_EPOCH,
     STATIC_LEAVE_EPOCH,
@@ -118,25 +118,35 @@ class Draft:
         merged = {**self.group.members, **self._changed}
         return {member_id: member for member_id, member in merged.items() if member is not None}
 
-    def refresh(self, *, changed: bool) -> None:
-        """Begin a new epoch if the subscriptions have `changed`, or the topics that they are about have."""
+    def refresh(self, why: str = "") -> None:
+        """Begin a new epoch if there is a reason to, or if the topics that the group is about have changed."""
         group = self.group
-        if not changed and not group.is_stale(self.now_ms):
+        if not why and not group.is_stale(self.now_ms):
             return
         if group.has_new_topics:
             resolved = dict(self._resolved)
             for pattern in self._resolved:
-                changed = self._match(pattern, resolved) or changed
+                if self._match(pattern, resolved):
+                    why = why or f"{pattern} matches other topics"
             self._resolved = resolved
         names = group.names(self.members().values(), self._resolved)
         now_hash = metadata_hash(names, group.image)
         group.checked(self.now_ms)
-        if changed or now_hash != group.metadata_hash:
+        if now_hash != group.metadata_hash:
+            why = why or "topics changed"
+        if why:
             self.epoch = group.epoch + 1
             value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
             self.records.append(record(Kind.EPOCH, group.group_id, value))
-            why = "a subscription changed" if changed else "topics changed"
             group.history.note(group.group_id, self.now_ms, "rebalance", detail=why)
+
+    def introduced(self, member: Member, *, changed: bool) -> str:
+        """Why a member that said something of itself begins a new epoch; nothing if it does not."""
+        if not changed:
+            return ""
+        if member.member_id in self.group.members:
+            return f"{member.member_id} changed its subscription"
+        return f"{member.member_id} joined"
 
     def assign(self) -> None:
         """Work out the target assignment of a new epoch.

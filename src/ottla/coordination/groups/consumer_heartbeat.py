@@ -98,7 +98,7 @@ def heartbeat(
     before = _find(draft, request, request.member_id or caller.fresh_id, claimed)
     after = _updated(before, request, caller)
     changed = draft.introduce(before, after)
-    draft.refresh(changed=changed)
+    draft.refresh(draft.introduced(before, changed=changed))
     draft.assign()
     member = draft.settle(after, claimed, changed=changed)
     if before.member_id not in group.members:
@@ -233,5 +233,5 @@ def fence(group: ConsumerGroup, members: Sequence[Member], now_ms: int) -> list[
         return downgrade.records(group, members, now_ms)
     draft = Draft(group, now_ms)
     draft.remove(members)
-    draft.refresh(changed=True)
+    draft.refresh(f"{', '.join(member.member_id for member in members)} left")
     return draft.records

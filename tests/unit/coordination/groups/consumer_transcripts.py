@@ -142,7 +142,8 @@ class Player:
     def do_why(self, plain: list[str], named: dict[str, str]) -> None:
         """What the history says."""
         for event in self.world.shard.history.events(GROUP):
-            self.out.append(f"{event.what} {event.member_id} {event.detail}".strip())
+            words = (event.what, event.member_id, event.detail)
+            self.out.append(" ".join(word for word in words if word))
 
     # -------------------------------------------------------------- the classic protocol
 
