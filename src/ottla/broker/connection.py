@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
 from ottla.broker.frames import LENGTH, PartialFrame, frame_size
-from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.zero_copy import in_memory, write_pieces
 
 log = logger(__name__)
@@ -27,6 +27,10 @@ _MAX_LARGE_OUTSTANDING = 2
 # What is left to write to a client that is being hung up on; one that reads nothing must not be kept for ever.
 _LINGER_SECONDS = 10
 
+# Replies up to this size are sent together when all that has arrived is handled: each send wakes a client, and waking a
+# process costs more than answering it (a fifth of the broker's time with 50 clients, before this).
+_SMALL_REPLY_BYTES = 4096
+
 
 class Registry(Protocol):
     """Where connections are counted: the listener they came in by."""
@@ -37,6 +41,9 @@ class Registry(Protocol):
     def closed(self, connection: Connection) -> None:
         """It is gone."""
 
+    def flush_soon(self, connection: Connection) -> None:
+        """Have it send its small replies when everything that has arrived is handled."""
+
 
 class Connection(asyncio.BufferedProtocol):
     """A client's connection."""
@@ -46,6 +53,7 @@ class Connection(asyncio.BufferedProtocol):
         "_dispatch",
         "_held",
         "_large",
+        "_outgoing",
         "_partial",
         "_reading",
         "_registry",
@@ -81,6 +89,7 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         self._transport: asyncio.Transport | None = None
         self._socket_fd = -1
+        self._outgoing = bytearray()
         self.listener = listener
         self.host = ""
         self.last_active = 0.0
@@ -186,14 +195,31 @@ class Connection(asyncio.BufferedProtocol):
         if buffers is None or self._transport is None:
             return
         if isinstance(buffers, list):
-            try:
-                write_pieces(self._transport, self._socket_fd, buffers)
-            except (StorageError, OSError) as failure:
-                # Half a reply may be out: nothing that follows would be understood.
-                log.warning("reply not written", client=self.host, reason=str(failure))
-                self._transport.abort()
-        else:
+            self.flush()
+            self._write_pieces(buffers)
+        elif len(buffers) > _SMALL_REPLY_BYTES:
+            self.flush()
             self._transport.write(buffers)
+        else:
+            if not self._outgoing:
+                self._registry.flush_soon(self)
+            self._outgoing += buffers
+
+    def flush(self) -> None:
+        """Send the small replies that have gathered."""
+        if self._outgoing and self._transport is not None:
+            outgoing, self._outgoing = self._outgoing, bytearray()
+            self._transport.write(outgoing)
+
+    def _write_pieces(self, pieces: list[Piece]) -> None:
+        if self._transport is None:
+            return
+        try:
+            write_pieces(self._transport, self._socket_fd, pieces)
+        except (StorageError, OSError) as failure:
+            # Half a reply may be out: nothing that follows would be understood.
+            log.warning("reply not written", client=self.host, reason=str(failure))
+            self._transport.abort()
 
     def _keep(self, answered: Pending) -> None:
         """Hold a reply whose turn has not come; what it says of files would be wrong by then."""
@@ -239,6 +265,7 @@ class Connection(asyncio.BufferedProtocol):
         self._close()
 
     def _close(self) -> None:
+        self.flush()
         transport, self._transport = self._transport, None
         self._partial = self._held = None
         if transport is not None:

@@ -29,6 +29,7 @@ class Server:
         self._receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
+        self._to_flush: list[Connection] = []
         self._per_ip: Counter[str] = Counter()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -70,6 +71,17 @@ class Server:
         metrics.CONNECTIONS_REFUSED.value += 1
         log.warning("connection refused", client=host, reason="max.connections or its limit per ip")
         return False
+
+    def flush_soon(self, connection: Connection) -> None:
+        """Send its small replies, and those of all others, at the end of this turn of the loop."""
+        self._to_flush.append(connection)
+        if len(self._to_flush) == 1:
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        to_flush, self._to_flush = self._to_flush, []
+        for connection in to_flush:
+            connection.flush()
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""

@@ -27,6 +27,9 @@ class Registry:
     def closed(self, connection: Connection) -> None:
         self.open.discard(connection)
 
+    def flush_soon(self, connection: Connection) -> None:
+        asyncio.get_running_loop().call_soon(connection.flush)
+
 
 def frame(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
