@@ -30,6 +30,7 @@ class Server:
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._to_flush: list[Connection] = []
+        self._turn_has_replies = False
         self._per_ip: Counter[str] = Counter()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -72,13 +73,20 @@ class Server:
         log.warning("connection refused", client=host, reason="max.connections or its limit per ip")
         return False
 
-    def flush_soon(self, connection: Connection) -> None:
-        """Send its small replies, and those of all others, at the end of this turn of the loop."""
-        self._to_flush.append(connection)
-        if len(self._to_flush) == 1:
-            asyncio.get_running_loop().call_soon(self._flush)
+    def flush_soon(self, connection: Connection) -> bool:
+        """Send its replies at the end of this turn of the loop, unless it is the first to have one.
 
-    def _flush(self) -> None:
+        So a lone client is answered at once, and a crowd together.
+        """
+        if self._turn_has_replies:
+            self._to_flush.append(connection)
+            return True
+        self._turn_has_replies = True
+        asyncio.get_running_loop().call_soon(self._end_turn)
+        return False
+
+    def _end_turn(self) -> None:
+        self._turn_has_replies = False
         to_flush, self._to_flush = self._to_flush, []
         for connection in to_flush:
             connection.flush()

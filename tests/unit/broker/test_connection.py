@@ -27,8 +27,9 @@ class Registry:
     def closed(self, connection: Connection) -> None:
         self.open.discard(connection)
 
-    def flush_soon(self, connection: Connection) -> None:
+    def flush_soon(self, connection: Connection) -> bool:
         asyncio.get_running_loop().call_soon(connection.flush)
+        return True
 
 
 def frame(body: bytes) -> bytes:
