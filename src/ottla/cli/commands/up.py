@@ -51,7 +51,9 @@ def _greet(node: Node) -> None:
         f"    kcat -b {bootstrap} -t hello -C -e",
         "  or from Python:",
         "    from confluent_kafka import Producer",
-        f"    Producer({{'bootstrap.servers': '{bootstrap}'}}).produce('hello', 'hello, ottla')",
+        f"    producer = Producer({{'bootstrap.servers': '{bootstrap}'}})",
+        "    producer.produce('hello', 'hello, ottla')",
+        "    producer.flush()",
         "",
         f"  data        {', '.join(str(path) for path in node.log_dirs)}",
     ]
