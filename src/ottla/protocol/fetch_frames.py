@@ -11,6 +11,7 @@ from struct import Struct, error
 from typing import Any, NamedTuple
 
 from ottla.base.errors import ProtocolError
+from ottla.protocol.topic_frames import write_topic
 from ottla.protocol.varint import (
     read_compact_length,
     read_unsigned_varint,
@@ -232,7 +233,7 @@ def encode_fetch_response(
     first, size = out, 0
     buffers: list[Any] = [out]
     for topic, partitions in topics:
-        _write_topic(out, topic, len(partitions), flexible)
+        write_topic(out, topic, len(partitions), flexible)
         for data in partitions:
             _write_partition(out, version, data)
             if data.records:
@@ -248,20 +249,6 @@ def encode_fetch_response(
         out.append(0)
     _INT32.pack_into(first, 0, size + len(out) - 4)
     return buffers
-
-
-def _write_topic(out: bytearray, topic: str | bytes, count: int, flexible: bool) -> None:
-    if isinstance(topic, bytes):
-        out += topic
-        write_unsigned_varint(out, count + 1)
-        return
-    name = topic.encode()
-    if flexible:
-        write_unsigned_varint(out, len(name) + 1)
-        out += name
-        write_unsigned_varint(out, count + 1)
-    else:
-        out += _INT16.pack(len(name)) + name + _INT32.pack(count)
 
 
 def _write_partition(out: bytearray, version: int, data: PartitionData) -> None:

@@ -10,6 +10,7 @@ from struct import Struct, error
 from typing import NamedTuple, TypeAlias
 
 from ottla.base.errors import ProtocolError
+from ottla.protocol.topic_frames import write_topic
 from ottla.protocol.varint import read_compact_length, skip_tagged_fields, write_unsigned_varint
 
 FIRST_FLEXIBLE = 9
@@ -162,7 +163,7 @@ def encode_produce_response(
         out += _INT32.pack(len(topics))
     plain_success = _PLAIN_SUCCESS[version]
     for topic, results in topics:
-        _write_topic(out, topic, len(results), flexible)
+        write_topic(out, topic, len(results), flexible)
         for result in results:
             if result.error or version < 5:
                 _write_result(out, version, result)
@@ -174,20 +175,6 @@ def encode_produce_response(
     out += b"\0\0\0\0\0" if flexible else b"\0\0\0\0"  # no throttle; no tagged fields
     _FRAME.pack_into(out, 0, len(out) - 4, correlation_id)
     return out
-
-
-def _write_topic(out: bytearray, topic: str | bytes, count: int, flexible: bool) -> None:
-    if isinstance(topic, bytes):
-        out += topic
-        write_unsigned_varint(out, count + 1)
-        return
-    name = topic.encode()
-    if flexible:
-        write_unsigned_varint(out, len(name) + 1)
-        out += name
-        write_unsigned_varint(out, count + 1)
-    else:
-        out += _INT16.pack(len(name)) + name + _INT32.pack(count)
 
 
 def _write_result(out: bytearray, version: int, result: PartitionResult) -> None:
