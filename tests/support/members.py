@@ -88,6 +88,10 @@ class KafkaPython:
             partition_assignment_strategy=[RangePartitionAssignor],
             **settings,
         )
+        # Elected leader before it knows the topic, this client assigns nothing ("No partition metadata for topic")
+        # and does not look again for five minutes. The coordinator of the tests lets a group form at once, which is
+        # soon enough for that; so the client asks first.
+        self.client.partitions_for_topic(topic)
 
     def poll(self) -> None:
         for batch in self.client.poll(timeout_ms=int(POLL_S * 1000)).values():
