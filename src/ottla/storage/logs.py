@@ -180,10 +180,6 @@ class Logs:
         """The directories and what lies in them."""
         return [self._describe(log_dir) for log_dir in self.dirs]
 
-    async def write_start_offsets(self) -> None:
-        """Make moved start offsets durable now rather than with the next checkpoint."""
-        await self._duties.write_start_offsets()
-
     async def _close_clean(self, each: Log) -> None:
         try:
             await self.flusher.flush(each, checkpoint=True, final=True)
