@@ -10,6 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.support.broker import OttlaBroker
 from tests.support.clients import admin, consume, create_topic, produce, producer
+from tests.support.disk import segments_are_below
 from tests.support.java import run_java
 from tests.support.requirements import requires
 from tests.support.waiting import wait_for
@@ -41,13 +42,10 @@ def updates(count: int = UPDATES, keys: int = KEYS) -> list[dict[str, bytes]]:
     ]
 
 
-def size_of(broker: OttlaBroker, topic: str) -> int:
-    return sum(path.stat().st_size for path in (broker.data_dir / f"{topic}-0").glob("*.log"))
-
-
 def wait_until_compacted(broker: OttlaBroker, topic: str, below: int = 2_000_000) -> None:
     """At most the last values, and the active segment, are left."""
-    wait_for(lambda: size_of(broker, topic) < below, f"the compaction of {topic}", 30)
+    log = broker.data_dir / f"{topic}-0"
+    wait_for(lambda: segments_are_below(log, below), f"the compaction of {topic}", 30)
 
 
 def last_values(messages: list[Message]) -> dict[bytes, bytes]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
-from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -24,6 +23,7 @@ from kafka.structs import OffsetAndMetadata as PyOffset
 
 from tests.support.broker import OttlaBroker
 from tests.support.clients import admin, consumer, create_topic, produce, read_to_end, unique_name
+from tests.support.disk import segments_are_below
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.group_offsets import commit as raw_commit
@@ -235,12 +235,10 @@ def test_compaction_keeps_the_last_offsets(own_broker: Callable[..., OttlaBroker
         for offset in range(1_000):
             raw_commit(client, group, topic, {offset % 2: offset, 2: 7}, metadata="x" * 2_000)
     log = broker.data_dir / "__consumer_offsets-0"
-    wait_for(lambda: size_of(log) < 1_100_000, "the offsets to be compacted", timeout_s=30)
+    wait_for(
+        lambda: segments_are_below(log, 1_100_000), "the offsets to be compacted", timeout_s=30
+    )
     broker.kill()
     broker.start()
     found = [committed(broker.bootstrap, group, topic, index) for index in range(3)]
     assert found == [998, 999, 7]
-
-
-def size_of(directory: Path) -> int:
-    return sum(path.stat().st_size for path in directory.glob("*.log"))

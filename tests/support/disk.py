@@ -19,6 +19,14 @@ def _run(*command: str) -> str:
     return done.stdout.strip()
 
 
+def segments_are_below(directory: Path, size_bytes: int) -> bool:
+    """Whether a partition's segments take less; not while one is swapped away under our eyes."""
+    try:
+        return sum(path.stat().st_size for path in directory.glob("*.log")) < size_bytes
+    except FileNotFoundError:
+        return False
+
+
 class PowerCutDisk:
     """An ext4 file system in a loop image; what was not synced is lost when the power is cut.
 

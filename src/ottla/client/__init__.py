@@ -1,0 +1,1 @@
+"""A small asyncio client of the wire protocol: producers, consumers, administration."""

@@ -1,0 +1,1 @@
+"""Real brokers for test-suites: a pytest plugin and a context manager."""
