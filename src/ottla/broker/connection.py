@@ -16,7 +16,7 @@ from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
 from ottla.broker.frames import LENGTH, PartialFrame, frame_size
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
-from ottla.broker.zero_copy import in_memory, write_pieces
+from ottla.broker.zero_copy import Stream, in_memory, is_worthwhile, send_now
 
 log = logger(__name__)
 
@@ -61,6 +61,7 @@ class Connection(asyncio.BufferedProtocol):
         "_shared",
         "_slots",
         "_socket_fd",
+        "_stream",
         "_transport",
         "_write_paused",
         "host",
@@ -89,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         self._transport: asyncio.Transport | None = None
         self._socket_fd = -1
+        self._stream: Stream | None = None
         self._outgoing = bytearray()
         self.listener = listener
         self.host = ""
@@ -107,6 +109,7 @@ class Connection(asyncio.BufferedProtocol):
         """Forget everything that waits for this client."""
         self._transport = None
         self._partial = self._held = None
+        self._end_stream()
         self._registry.closed(self)
         slots, self._slots = self._slots, deque()
         for pending in slots:
@@ -194,7 +197,9 @@ class Connection(asyncio.BufferedProtocol):
     def _write(self, buffers: Buffers | None) -> None:
         if buffers is None or self._transport is None:
             return
-        if isinstance(buffers, list):
+        if self._stream is not None:
+            self._write_pieces(buffers if isinstance(buffers, list) else [buffers])
+        elif isinstance(buffers, list):
             self.flush()
             self._write_pieces(buffers)
         elif len(buffers) > _SMALL_REPLY_BYTES:
@@ -213,14 +218,42 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(outgoing)
 
     def _write_pieces(self, pieces: list[Piece]) -> None:
-        if self._transport is None:
+        """Write a reply; large regions of files straight from the page cache, if nothing is before them."""
+        transport = self._transport
+        if transport is None:
             return
         try:
-            write_pieces(self._transport, self._socket_fd, pieces)
+            if self._stream is not None:
+                self._stream.append(pieces)
+            elif is_worthwhile(pieces) and not transport.get_write_buffer_size():
+                self._stream_rest(send_now(self._socket_fd, pieces))
+            else:
+                transport.writelines(in_memory(pieces))
         except (StorageError, OSError) as failure:
-            # Half a reply may be out: nothing that follows would be understood.
-            log.warning("reply not written", client=self.host, reason=str(failure))
-            self._transport.abort()
+            self._break_off(failure)
+
+    def _stream_rest(self, rest: list[Piece]) -> None:
+        """Have the rest of a reply follow as the client reads; no request starts until it is out."""
+        if rest:
+            self._write_paused = True
+            self._stream = Stream(self._socket_fd, rest, self._streamed)
+
+    def _streamed(self, failure: Exception | None) -> None:
+        self._stream = None
+        if failure is not None:
+            self._break_off(failure)
+        else:
+            self.resume_writing()
+
+    def _end_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _break_off(self, failure: Exception) -> None:
+        """Half a reply may be out: nothing that follows would be understood."""
+        log.warning("reply not written", client=self.host, reason=str(failure))
+        self.abort()
 
     def _keep(self, answered: Pending) -> None:
         """Hold a reply whose turn has not come; what it says of files would be wrong by then."""
@@ -267,6 +300,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _close(self) -> None:
         self.flush()
+        self._end_stream()
         transport, self._transport = self._transport, None
         self._partial = self._held = None
         if transport is not None:
@@ -276,6 +310,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """Hang up now, whatever is still to be written."""
+        self._end_stream()
         if self._transport is not None:
             self._transport.abort()
 

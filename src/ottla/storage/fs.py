@@ -5,6 +5,8 @@ out of descriptors is a plain StorageError; everything else becomes LogDirOfflin
 or a failed fsync nothing read back from that directory can be trusted until a restart scans it.
 """
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import os
@@ -20,6 +22,8 @@ _PROBE_BYTES = 64 * 1024
 ReadAt = Callable[[int, int, int], bytes | bytearray]
 
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+# Some filesystems know no RWF_NOWAIT; there a plain read is all there is.
+_NO_NOWAIT = frozenset((errno.EOPNOTSUPP, errno.EINVAL))
 _TOO_MANY_FILES = frozenset((errno.EMFILE, errno.ENFILE))
 
 
@@ -90,8 +94,7 @@ def pread_nowait(fd: int, length: int, position: int) -> bytes | bytearray:
     except BlockingIOError:
         raise WouldBlock from None
     except OSError as error:
-        if error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
-            # Some filesystems know no RWF_NOWAIT; there a plain read is all there is.
+        if error.errno in _NO_NOWAIT:
             return pread(fd, length, position)
         raise storage_error(error, "cannot read") from error
     if count < length:
@@ -112,31 +115,63 @@ def check_resident(fd: int, length: int, position: int) -> None:
 class FileRegion:
     """Bytes of a file that nobody has read yet: to be sent to a socket, or read after all.
 
-    It borrows the descriptor of its segment, so it is good only until its callback returns.
+    It borrows the descriptor of its segment, so it is good only until its callback returns; one that is kept for
+    longer has a descriptor of its own, and is to be closed.
     """
 
-    __slots__ = ("_fd", "_position", "_size")
+    __slots__ = ("_fd", "_owned", "_position", "_size")
 
     def __init__(self, fd: int, length: int, position: int) -> None:
         self._fd = fd
+        self._owned = False
         self._position = position
         self._size = length
 
     def __len__(self) -> int:
         return self._size
 
-    def read(self, skip: int = 0) -> bytes:
-        """The bytes, without the first ones."""
-        if self._size <= skip:
-            return b""
-        return pread(self._fd, self._size - skip, self._position + skip)
+    def read(self) -> bytes:
+        """The bytes, waiting for the disk when need be."""
+        data = pread(self._fd, self._size, self._position) if self._size else b""
+        if len(data) < self._size:
+            raise StorageError(f"the file ends {self._size - len(data)} bytes before its records")
+        return data
 
     def send_to(self, socket_fd: int) -> int:
-        """Hand the bytes to a socket inside the kernel; how many it took."""
+        """Hand the bytes to a socket inside the kernel; how many it took. They are no longer part of the region."""
         try:
-            return os.sendfile(socket_fd, self._fd, self._position, self._size)
+            sent = os.sendfile(socket_fd, self._fd, self._position, self._size)
         except BlockingIOError:
             return 0
+        if sent == 0 and self._size:
+            raise StorageError(f"the file ends {self._size} bytes before its records")
+        self._position += sent
+        self._size -= sent
+        return sent
+
+    def is_resident(self) -> bool:
+        """Whether its first byte is in the page cache; if not, the kernel begins to read it."""
+        try:
+            os.preadv(self._fd, [bytearray(1)], self._position, os.RWF_NOWAIT)
+        except BlockingIOError:
+            os.posix_fadvise(self._fd, self._position, self._size, os.POSIX_FADV_WILLNEED)
+            return False
+        except OSError as error:
+            if error.errno not in _NO_NOWAIT:
+                raise storage_error(error, "cannot read") from error
+        return True
+
+    def keep(self) -> FileRegion:
+        """The same bytes under a descriptor of its own: good whatever becomes of the segment, until it is closed."""
+        kept = FileRegion(os.dup(self._fd), self._size, self._position)
+        kept._owned = True
+        return kept
+
+    def close(self) -> None:
+        """Give back the descriptor of a region that was kept."""
+        if self._owned:
+            self._owned = False
+            os.close(self._fd)
 
 
 def truncate(fd: int, size: int) -> None:
