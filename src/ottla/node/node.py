@@ -37,7 +37,7 @@ from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
 from ottla.coordination.transactions.shard import TransactionShard
-from ottla.node.metrics import watch_gauges
+from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
 from ottla.protocol.errors import ErrorCode
 from ottla.replication.partitions import Partitions
@@ -77,7 +77,7 @@ class Node:
         tree = self._tree = open_tree(Path(logs.dirs[0].path) / TREE_FILE)
         logs.identify(await ensure_cluster_id(tree), self._node_id, ENGINE)
         metadata = self._metadata = Metadata(tree)
-        partitions = self._partitions = Partitions(self._node_id, logs, self._live)
+        partitions = self._partitions = Partitions(self._node_id, logs, self._live, now_ms)
         controller = Controller(metadata, self._live, self._node_id)
         metadata.subscribe(self._apply_settings)
         await metadata.open()
@@ -114,6 +114,7 @@ class Node:
         await self._start_http()
         logs.start()
         watch_gauges(partitions, broker.fetch_sessions, logs)
+        watch_coordinators(groups, transactions)
         settle_memory()
         self._pauses.start()
         self._tasks.spawn(self._pauses.run())

@@ -1,4 +1,4 @@
-"""One hosted partition: its log, its leadership and its high watermark; the object that handlers talk to."""
+"""One hosted partition: its log, who leads it and its high watermark; the object that handlers talk to."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ottla.cluster.image import PartitionImage
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import NO_TIMESTAMP, parse_header
 from ottla.protocol.records.control import EndTransactionMarker, build_end_transaction_marker
+from ottla.replication.divergence import truncation_offset
+from ottla.replication.leadership import Leadership
 from ottla.storage.validate import ValidatedBatch
 
 if TYPE_CHECKING:
@@ -30,16 +32,27 @@ class FetchWaiter(Protocol):
         """The high watermark, the leader or the log start has moved."""
 
 
+class Watch(Protocol):
+    """Who acts on what a partition notices: the set of partitions that it belongs to."""
+
+    def flush(self, partition: Partition) -> None:
+        """Its log has to be synced."""
+
+    def caught_up(self, partition: Partition) -> None:
+        """A replica outside of the ISR may have caught up."""
+
+
 class Partition:
-    """The leader's view of one partition.
+    """One replica of a partition, as its leader or as a follower.
 
     The high watermark is the end of what every in-sync replica holds; consumers see nothing above it. Where
-    `flush.messages` is 1, a replica holds what it has synced, not what it has written.
+    `flush.messages` is 1, a replica holds what it has synced, not what it has written. `leadership` is there while this
+    broker leads several replicas.
     """
 
     __slots__ = (
-        "_committed", "_fetch_waiters", "_request_flush", "bytes_in", "bytes_out", "leader_epoch",
-        "log", "messages_in", "placed", "tp",
+        "_committed", "_fetch_waiters", "_held", "_me", "_replica_waiters", "_watch", "bytes_in", "bytes_out",
+        "is_leader", "leader_epoch", "leadership", "log", "messages_in", "placed", "tp",
     )  # fmt: skip
 
     def __init__(
@@ -48,22 +61,46 @@ class Partition:
         log: Log,
         placed: PartitionImage,
         *,
-        request_flush: Callable[[Partition], None],
+        node_id: int,
+        watch: Watch,
+        now_ms: int,
     ) -> None:
         self.tp = tp
         self.log = log
-        self.placed = placed
-        self.leader_epoch = placed.leader_epoch
-        self.log.high_watermark = self._held_end()
+        self._me = node_id
+        self._watch = watch
         self.bytes_in, self.bytes_out, self.messages_in = RateRing(), RateRing(), RateRing()
-        self._request_flush = request_flush
         self._fetch_waiters: set[FetchWaiter] = set()
+        self._replica_waiters: set[FetchWaiter] = set()
         self._committed: deque[tuple[int, Callable[[int], None]]] = deque()
-
-    def lead(self, placed: PartitionImage) -> None:
-        """Take over where the metadata now puts the replicas and who leads them."""
+        self._held: deque[tuple[int, Callable[[int], None]]] = deque()
         self.placed = placed
-        self.leader_epoch = placed.leader_epoch
+        self.leader_epoch = -1
+        self.is_leader = False
+        self.leadership: Leadership | None = None
+        self.place(placed, now_ms)
+
+    def place(self, placed: PartitionImage, now_ms: int) -> None:
+        """Take over where the metadata now puts the replicas, who is in sync and who leads them."""
+        leads = placed.leader == self._me
+        fresh = placed.leader_epoch != self.leader_epoch or leads != self.is_leader
+        self.placed, self.leader_epoch, self.is_leader = placed, placed.leader_epoch, leads
+        if not leads:
+            self.leadership = None
+            self.fail_waiters(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        if fresh:
+            # Even an epoch without records has a beginning: followers with a longer log are told to cut it there.
+            self.log.epochs.assign(self.leader_epoch, self.log.end_offset)
+        if len(placed.replicas) == 1:
+            self.leadership = None
+        elif fresh or self.leadership is None:
+            self.leadership = Leadership(self._me, placed, self.log.end_offset, now_ms)
+        else:
+            self.leadership.adopt(placed, now_ms)
+            if self._is_under_min_isr():
+                self._fail_committed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        self.advance_high_watermark()
         self.wake()
 
     @property
@@ -96,9 +133,49 @@ class Partition:
         self.bytes_in.add(now_ms, header.length)
         self.messages_in.add(now_ms, header.count)
         if log.wants_sync:
-            self._request_flush(self)
+            self._watch.flush(self)
         self.advance_high_watermark()
+        if self._replica_waiters:
+            for waiter in tuple(self._replica_waiters):
+                waiter.wake()
         return appended
+
+    def replica_fetched(self, broker_id: int, broker_epoch: int, offset: int, now_ms: int) -> None:
+        """A follower asks for `offset`: it holds everything below."""
+        leadership = self.leadership
+        if leadership is None or not leadership.fetched(
+            broker_id, broker_epoch, offset, self.log.end_offset, now_ms
+        ):
+            raise ApiError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"broker {broker_id} in epoch {broker_epoch} is no replica of {self.tp}",
+            )
+        self.advance_high_watermark()
+        if len(self.placed.isr) < len(self.placed.replicas):
+            self._watch.caught_up(self)
+
+    def append_fetched(self, batches: memoryview, now_ms: int) -> int:
+        """Append what the leader sent, as it is; the new end of the log."""
+        end_offset = self.log.append_replicated(batches, now_ms)
+        if self.log.wants_sync:
+            self._watch.flush(self)
+        return end_offset
+
+    def follow(self, high_watermark: int, log_start_offset: int) -> None:
+        """Take over from the leader how far the log is committed, and where it begins."""
+        log = self.log
+        committed = min(high_watermark, log.end_offset)
+        if committed > log.high_watermark:
+            log.high_watermark = committed
+            self.wake()
+        if log_start_offset > log.start_offset:
+            log.advance_start_offset(min(log_start_offset, log.high_watermark))
+
+    def truncate(self, leader_epoch: int, leader_end_offset: int, now_ms: int) -> None:
+        """Cut off what the leader does not have, given the epoch that both share and where it ends there."""
+        log = self.log
+        offset = truncation_offset(log.epochs, log.end_offset, leader_epoch, leader_end_offset)
+        log.truncate_to(offset, now_ms)
 
     def end_transaction(
         self,
@@ -129,12 +206,16 @@ class Partition:
 
     def check_in_sync(self) -> None:
         """Refuse an acks=all write that too few replicas would hold; a topic cannot ask for more than it has."""
-        needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
-        if len(self.placed.isr) < needed:
+        if self._is_under_min_isr():
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self.tp} has {len(self.placed.isr)} in-sync replicas, min.insync.replicas asks for {needed}",
+                f"{self.tp} has {len(self.placed.isr)} in-sync replicas, min.insync.replicas asks for "
+                f"{self.log.config.min_insync_replicas}",
             )
+
+    def _is_under_min_isr(self) -> bool:
+        needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
+        return len(self.placed.isr) < needed
 
     def check_leader_epoch(self, claimed: int) -> None:
         """Compare the epoch a client knows with ours (KIP-320); -1 means it knows none."""
@@ -178,28 +259,41 @@ class Partition:
 
     def when_committed(self, end_offset: int, then: Callable[[int], None]) -> None:
         """Call `then(error)` once everything below `end_offset` is committed, or cannot be any more."""
-        committed = self._committed
-        if committed and end_offset < committed[-1][0]:
-            insort(committed, (end_offset, then), key=itemgetter(0))  # a batch that was sent again
+        _queue(self._committed, end_offset, then)
+
+    def when_held(self, end_offset: int, then: Callable[[int], None]) -> None:
+        """The same for what this replica alone must hold, which is what acks=1 asks for."""
+        if self.leadership is None:
+            _queue(self._committed, end_offset, then)
         else:
-            committed.append((end_offset, then))
+            _queue(self._held, end_offset, then)
 
     def advance_high_watermark(self) -> None:
         """Move the high watermark to what the in-sync replicas hold, and wake whoever waited."""
+        if not self.is_leader:
+            return
         log = self.log
         held = self._held_end()
+        if self.leadership is not None:
+            _settle(self._held, held)
+            if self._is_under_min_isr():
+                # KIP-966: what too few hold is not committed, so that it is not lost with them.
+                return
+            held = self.leadership.committed_end(held)
         if held <= log.high_watermark:
             return
         log.high_watermark = held
-        committed = self._committed
-        while committed and committed[0][0] <= held:
-            committed.popleft()[1](0)
+        _settle(self._committed, held)
         if self._fetch_waiters:
             self.wake()
 
     def _held_end(self) -> int:
         log = self.log
         return log.synced_offset if log.config.flush_messages == 1 else log.end_offset
+
+    def add_replica_waiter(self, waiter: FetchWaiter) -> None:
+        """Have a follower's fetch woken as soon as something is appended."""
+        self._replica_waiters.add(waiter)
 
     def add_waiter(self, waiter: FetchWaiter) -> None:
         """Have `waiter` woken whenever there may be more to read."""
@@ -208,10 +302,11 @@ class Partition:
     def remove_waiter(self, waiter: FetchWaiter) -> None:
         """`waiter` has its answer."""
         self._fetch_waiters.discard(waiter)
+        self._replica_waiters.discard(waiter)
 
     def wake(self) -> None:
         """Let every long poll look again."""
-        for waiter in tuple(self._fetch_waiters):
+        for waiter in (*self._fetch_waiters, *self._replica_waiters):
             waiter.wake()
 
     def advance_start_offset(self, offset: int) -> int:
@@ -234,11 +329,31 @@ class Partition:
             self.fail_waiters(error_code_of(error))
 
     def fail_waiters(self, error: int) -> None:
-        """Nobody here can answer any more: the log is offline, or the partition is gone."""
+        """Nobody here can answer any more: the log is offline, the partition is gone, or others lead it."""
+        self._fail_committed(error)
+        held, self._held = self._held, deque()
+        for _, then in held:
+            then(error)
+        self.wake()
+
+    def _fail_committed(self, error: int) -> None:
         committed, self._committed = self._committed, deque()
         for _, then in committed:
             then(error)
-        self.wake()
+
+
+def _queue(
+    waiting: deque[tuple[int, Callable[[int], None]]], end_offset: int, then: Callable[[int], None]
+) -> None:
+    if waiting and end_offset < waiting[-1][0]:
+        insort(waiting, (end_offset, then), key=itemgetter(0))  # a batch that was sent again
+    else:
+        waiting.append((end_offset, then))
+
+
+def _settle(waiting: deque[tuple[int, Callable[[int], None]]], end_offset: int) -> None:
+    while waiting and waiting[0][0] <= end_offset:
+        waiting.popleft()[1](0)
 
 
 def error_code_of(failure: ApiError | StorageError) -> int:

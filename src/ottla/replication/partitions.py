@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 from uuid import UUID
 
@@ -34,10 +34,15 @@ class Partitions:
     UUID objects.
     """
 
-    def __init__(self, node_id: int, logs: Logs, settings: LiveSettings) -> None:
+    def __init__(
+        self, node_id: int, logs: Logs, settings: LiveSettings, now_ms: Callable[[], int]
+    ) -> None:
         self._node_id = node_id
         self._logs = logs
         self._settings = settings
+        self._now_ms = now_ms
+        # Who hears that a replica outside of the ISR may have caught up.
+        self.on_caught_up: Callable[[Partition], None] = _nobody
         self._topics: dict[Topic, dict[int, Partition]] = {}
         self._unopened: set[tuple[Topic, int]] = set()
         self._image = Image()
@@ -72,7 +77,7 @@ class Partitions:
             raise ApiError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} is offline"
             )
-        if partition.placed.leader != self._node_id:
+        if not partition.is_leader:
             raise ApiError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"{partition.tp} is led by {partition.placed.leader}",
@@ -86,16 +91,18 @@ class Partitions:
         for topic in image.topics.values():
             for placed in topic.partitions:
                 if self._node_id in placed.replicas:
-                    self._follow(topic, placed, existed=True)
+                    self._place(topic, placed, existed=True)
 
     async def apply(self, image: Image, delta: Delta) -> None:
         """Follow the metadata: open what is new, close what is gone, retune what was reconfigured."""
         self._image = image
         for topic in delta.deleted_topics():
-            self._remove(topic)
+            self._remove_topic(topic)
         for number, (topic, placed) in enumerate(delta.changed_partitions(), 1):
             if self._node_id in placed.replicas:
-                self._follow(topic, placed, existed=False)
+                self._place(topic, placed, existed=False)
+            else:
+                self._remove(self._topics.get(topic.name, {}), placed.partition)
             if number % _PARTITIONS_PER_TURN == 0:
                 await asyncio.sleep(0)
         self._reconfigure(self._names() if delta.broker_configs else delta.topic_configs)
@@ -108,12 +115,12 @@ class Partitions:
             if self._node_id in placed.replicas
         }
 
-    def _follow(self, topic: TopicImage, placed: PartitionImage, *, existed: bool) -> None:
+    def _place(self, topic: TopicImage, placed: PartitionImage, *, existed: bool) -> None:
         hosted = self._topics.setdefault(topic.name, {})
         self._topics[topic.topic_id.bytes] = hosted
         partition = hosted.get(placed.partition)
         if partition is not None:
-            partition.lead(placed)
+            partition.place(placed, self._now_ms())
             return
         tp = TopicPartition(topic.name, placed.partition)
         try:
@@ -123,11 +130,11 @@ class Partitions:
             self._unopened |= {(topic.name, tp.partition), (topic.topic_id.bytes, tp.partition)}
             return
         partition = hosted[placed.partition] = Partition(
-            tp, opened, placed, request_flush=self._flush
+            tp, opened, placed, node_id=self._node_id, watch=self, now_ms=self._now_ms()
         )
         if opened.wants_sync:
             # After a crash nobody knows what of the log was on the disk; until it is, it is not committed.
-            self._flush(partition)
+            self.flush(partition)
 
     def _create(self, tp: TopicPartition, topic_id: UUID, existed: bool) -> Log:
         if existed and any(log_dir.offline is not None for log_dir in self._logs.dirs):
@@ -135,17 +142,24 @@ class Partitions:
             raise LogDirOffline("it is in none of the log directories that are online")
         return self._logs.create(tp, topic_id)
 
-    def _remove(self, topic: TopicImage) -> None:
+    def _remove_topic(self, topic: TopicImage) -> None:
         hosted = self._topics.pop(topic.name, {})
         gone = topic.name, topic.topic_id.bytes
         self._topics.pop(topic.topic_id.bytes, None)
         self._unopened = {pair for pair in self._unopened if pair[0] not in gone}
-        for partition in hosted.values():
-            partition.fail_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            try:
-                self._logs.delete(partition.tp)
-            except StorageError as failure:
-                log.error("partition not removed", partition=partition.tp, reason=str(failure))
+        for index in list(hosted):
+            self._remove(hosted, index)
+
+    def _remove(self, hosted: dict[int, Partition], index: int) -> None:
+        """Let go of a partition whose topic is gone, or whose replica has moved to another broker."""
+        partition = hosted.pop(index, None)
+        if partition is None:
+            return
+        partition.fail_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        try:
+            self._logs.delete(partition.tp)
+        except StorageError as failure:
+            log.error("partition not removed", partition=partition.tp, reason=str(failure))
 
     def went_offline(self, log_dir: LogDir, lost: list[TopicPartition]) -> None:
         """A log directory failed: whoever waits for its partitions waits in vain."""
@@ -169,7 +183,11 @@ class Partitions:
                     partition.log.config = config
                     partition.advance_high_watermark()
 
-    def _flush(self, partition: Partition) -> None:
+    def caught_up(self, partition: Partition) -> None:
+        """A replica outside of the ISR may have caught up."""
+        self.on_caught_up(partition)
+
+    def flush(self, partition: Partition) -> None:
         """Sync beside the loop; one sync serves everything that was appended before it began."""
 
         def done(synced: asyncio.Future[None]) -> None:
@@ -178,6 +196,10 @@ class Partitions:
 
         log = partition.log
         self._logs.flusher.synced(log, log.end_offset).add_done_callback(done)
+
+
+def _nobody(partition: Partition) -> None:
+    """One broker alone has no replicas elsewhere."""
 
 
 def _unknown(topic: Topic, index: int) -> ApiError:

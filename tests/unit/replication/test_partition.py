@@ -32,6 +32,14 @@ class Sleeper:
         self.woken += 1
 
 
+class Watch:
+    """Notes who asked for a sync."""
+
+    def __init__(self, flushes: list[Partition]) -> None:
+        self.flush = flushes.append
+        self.caught_up = lambda partition: None
+
+
 @pytest.fixture
 def flushes() -> list[Partition]:
     """Who asked for a sync."""
@@ -40,7 +48,7 @@ def flushes() -> list[Partition]:
 
 def make(tmp_path: Path, flushes: list[Partition], **config: object) -> Partition:
     log = open_log(tmp_path, LogConfig(**config))  # type: ignore[arg-type]
-    return Partition(TP, log, placed(), request_flush=flushes.append)
+    return Partition(TP, log, placed(), node_id=1, watch=Watch(flushes), now_ms=NOW_MS)
 
 
 @pytest.fixture
@@ -153,7 +161,7 @@ def test_acks_of_all_need_enough_replicas_in_sync(
     minimum: int,
     enough: bool,
 ) -> None:
-    partition.lead(placed(replicas=replicas, isr=isr))
+    partition.place(placed(replicas=replicas, isr=isr), NOW_MS)
     partition.log.config = LogConfig(min_insync_replicas=minimum)
     if enough:
         partition.check_in_sync()
@@ -164,7 +172,7 @@ def test_acks_of_all_need_enough_replicas_in_sync(
 
 
 def test_leader_epochs_are_compared(partition: Partition) -> None:
-    partition.lead(placed(epoch=5))
+    partition.place(placed(epoch=5), NOW_MS)
     for claimed, code in ((4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)):
         with pytest.raises(ApiError) as refused:
             partition.check_leader_epoch(claimed)
@@ -177,7 +185,7 @@ def test_a_new_leader_epoch_wakes_long_polls_and_marks_what_follows(partition: P
     sleeper = Sleeper()
     append(partition)
     partition.add_waiter(sleeper)
-    partition.lead(placed(epoch=3))
+    partition.place(placed(epoch=3), NOW_MS)
     assert sleeper.woken == 1
     append(partition)
     data = partition.read(0, 1 << 20, 2, at_least_one=True).data
@@ -186,7 +194,7 @@ def test_a_new_leader_epoch_wakes_long_polls_and_marks_what_follows(partition: P
 
 def test_readers_are_told_where_their_log_parts_from_ours(partition: Partition) -> None:
     append(partition, 2)
-    partition.lead(placed(epoch=3))
+    partition.place(placed(epoch=3), NOW_MS)
     append(partition, 2)
     assert partition.diverging_epoch(-1, 0) is None
     assert partition.diverging_epoch(0, 2) is None

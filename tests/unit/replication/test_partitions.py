@@ -35,7 +35,7 @@ class Host:
     def __init__(self, *directories: Path) -> None:
         settings = load(None, {}, [f"log.dirs={','.join(map(str, directories))}"])
         self.logs = Logs(settings.storage, lambda name: self.partitions.log_config(name), self.now)
-        self.partitions = Partitions(NODE, self.logs, LiveSettings(settings))
+        self.partitions = Partitions(NODE, self.logs, LiveSettings(settings), self.now)
         self.image = Image()
 
     @staticmethod

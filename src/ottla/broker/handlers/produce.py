@@ -166,7 +166,8 @@ class _Produce:
             # At once: while other partitions are looked into, this one may be committed, or lost.
             place = len(self.results) - 1, len(results)
             self.awaited.add(place)
-            partition.when_committed(last_offset + 1, partial(self._committed, place))
+            when = partition.when_committed if self.acks == _ALL else partition.when_held
+            when(last_offset + 1, partial(self._committed, place))
         return PartitionResult(
             partition.tp.partition, 0, base_offset, batch.log_append_time_ms, log_start
         )

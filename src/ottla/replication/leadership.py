@@ -1,0 +1,155 @@
+"""Pure: what the leader of a replicated partition knows of its followers, and what follows from it.
+
+The rules, each of which lost records somewhere when it was missing:
+
+- The high watermark counts the *maximal* ISR: the one the controller confirmed, and whoever is being added to it. A
+  member that the leader wants to be rid of counts until the controller has agreed.
+- A follower joins the ISR when it holds all that is committed and has entered the leader's epoch, and only with the
+  broker epoch under which it fetched (KIP-903): a replica that was restarted since may have lost its tail.
+- One proposal at a time, never changed once made; it ends with a newer partition epoch, or with a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ottla.cluster.image import PartitionImage
+
+_UNKNOWN = -1
+
+
+class Proposal(NamedTuple):
+    """The ISR a leader asks the controller for: (broker id, broker epoch) of each member, and what it is based on."""
+
+    isr: tuple[tuple[int, int], ...]
+    leader_epoch: int
+    partition_epoch: int
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The broker ids alone."""
+        return tuple(broker_id for broker_id, _ in self.isr)
+
+
+class Follower:
+    """How far one follower is, as its fetches tell."""
+
+    __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "fetched_ms", "leader_end_offset")
+
+    def __init__(self, caught_up_ms: int) -> None:
+        self.end_offset = _UNKNOWN
+        self.broker_epoch = _UNKNOWN
+        self.caught_up_ms = caught_up_ms
+        self.fetched_ms = 0
+        self.leader_end_offset = 0
+
+    def fetched(self, offset: int, leader_end_offset: int, now_ms: int) -> None:
+        """It asks for `offset`, so it holds everything below.
+
+        It was caught up now if it asks for our end, and at its last fetch if it has since got all that we held then.
+        """
+        if offset >= leader_end_offset:
+            self.caught_up_ms = now_ms
+        elif offset >= self.leader_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, self.fetched_ms)
+        self.end_offset = offset
+        self.fetched_ms = now_ms
+        self.leader_end_offset = leader_end_offset
+
+
+class Leadership:
+    """One leader epoch of one partition, seen by its leader."""
+
+    __slots__ = ("_followers", "_me", "_placed", "_start_offset", "pending")
+
+    def __init__(self, me: int, placed: PartitionImage, end_offset: int, now_ms: int) -> None:
+        self._me = me
+        self._placed = placed
+        self._start_offset = end_offset
+        self.pending: Proposal | None = None
+        self._followers = {each: Follower(now_ms) for each in placed.replicas if each != me}
+
+    def adopt(self, placed: PartitionImage, now_ms: int) -> None:
+        """The controller has confirmed another state of the same leader epoch."""
+        self._placed = placed
+        if self.pending is not None and placed.partition_epoch > self.pending.partition_epoch:
+            self.pending = None
+        followers = self._followers
+        self._followers = {
+            each: followers.get(each) or Follower(now_ms)
+            for each in placed.replicas
+            if each != self._me
+        }
+
+    def fetched(
+        self, broker_id: int, broker_epoch: int, offset: int, end_offset: int, now_ms: int
+    ) -> bool:
+        """A follower fetches from `offset` on; False if this broker is no replica, or an earlier life of one."""
+        follower = self._followers.get(broker_id)
+        if follower is None or broker_epoch < follower.broker_epoch:
+            return False
+        follower.broker_epoch = broker_epoch
+        follower.fetched(offset, end_offset, now_ms)
+        return True
+
+    def committed_end(self, own_end_offset: int) -> int:
+        """What every member of the maximal ISR holds; below 0 while one of them has not been heard of."""
+        members = set(self._placed.isr)
+        if self.pending is not None:
+            members.update(self.pending.members)
+        followers = self._followers
+        ends = [followers[each].end_offset for each in members if each in followers]
+        return min(own_end_offset, *ends) if ends else own_end_offset
+
+    def expansion(self, high_watermark: int, epochs: Mapping[int, int]) -> Proposal | None:
+        """Ask for whoever has caught up; `epochs` are those of the brokers that are registered now."""
+        if self.pending is not None:
+            return None
+        joining = {
+            each
+            for each, follower in self._followers.items()
+            if each not in self._placed.isr
+            and follower.end_offset >= max(high_watermark, self._start_offset)
+            and epochs.get(each) == follower.broker_epoch
+        }
+        return self._propose({*self._placed.isr, *joining}, epochs) if joining else None
+
+    def shrinking(
+        self, end_offset: int, epochs: Mapping[int, int], max_lag_ms: int, now_ms: int
+    ) -> Proposal | None:
+        """Ask to be rid of those who have not been caught up for longer than `replica.lag.time.max.ms`."""
+        if self.pending is not None:
+            return None
+        lagging = {
+            each
+            for each in self._placed.isr
+            if (follower := self._followers.get(each)) is not None
+            and follower.end_offset != end_offset
+            and now_ms - follower.caught_up_ms > max_lag_ms
+        }
+        return self._propose(set(self._placed.isr) - lagging, epochs) if lagging else None
+
+    def refused(self, proposal: Proposal) -> None:
+        """The controller will not have it: go on from what is confirmed."""
+        if self.pending == proposal:
+            self.pending = None
+
+    def end_offset_of(self, broker_id: int) -> int:
+        """How far a follower is; -1 if it has not been heard of."""
+        follower = self._followers.get(broker_id)
+        return _UNKNOWN if follower is None else follower.end_offset
+
+    def _propose(self, members: set[int], epochs: Mapping[int, int]) -> Proposal:
+        placed = self._placed
+        ordered = [each for each in placed.replicas if each in members]
+        isr = tuple((each, self._epoch_of(each, epochs)) for each in ordered)
+        self.pending = Proposal(isr, placed.leader_epoch, placed.partition_epoch)
+        return self.pending
+
+    def _epoch_of(self, broker_id: int, epochs: Mapping[int, int]) -> int:
+        """The epoch a member fetched under; for those never heard of, and for us, the registered one."""
+        follower = self._followers.get(broker_id)
+        if follower is None or follower.broker_epoch == _UNKNOWN:
+            return epochs.get(broker_id, _UNKNOWN)
+        return follower.broker_epoch
