@@ -19,7 +19,8 @@ from benchmarks.runner import Plan, Runner
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.scenarios.scenario import Scale, Scenario
 from benchmarks.tables import markdown, summary, terminal_table
-from tools.apache_kafka import KafkaUnavailable, jars
+from tools.apache_kafka import jars
+from tools.maven import JarsUnavailable
 from tools.probe import NotServing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -65,7 +66,7 @@ def contestants(options: argparse.Namespace) -> tuple[str, ...]:
     if "kafka" in names:
         try:
             jars()
-        except KafkaUnavailable as error:
+        except JarsUnavailable as error:
             raise SystemExit(f"{error}\nor leave Kafka out with --ottla-only") from error
     return names
 

@@ -1,8 +1,9 @@
 """One shared broker for the session, and the switch that points compatibility tests at Kafka.
 
 OTTLA_TEST_AGAINST=kafka runs the tests of tests/compat against Apache Kafka instead, which shows
-that they are true of Kafka; a HOST:PORT there uses a broker that already runs. Client libraries
-are imported only by the fixtures that need them: unit tests do not wait for them.
+that they are true of Kafka; `zookeeper` runs them against ottla with its metadata in ZooKeeper; a
+HOST:PORT there uses a broker that already runs. Client libraries are imported only by the fixtures
+that need them: unit tests do not wait for them.
 """
 
 import os
@@ -18,6 +19,7 @@ from tests.support.java import run_java
 from tests.support.requirements import requires
 
 if TYPE_CHECKING:
+    from ottla.node.ensemble import LocalEnsemble
     from tests.support.wire import Wire
 
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
@@ -25,7 +27,18 @@ SETTINGS = {"num.partitions": "4", "group.initial.rebalance.delay.ms": "0"}
 
 
 @pytest.fixture(scope="session")
-def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[LocalEnsemble]":
+    """One ZooKeeper server for the session; each test takes a chroot of its own."""
+    from tests.support.zookeeper import ensemble
+
+    with ensemble(tmp_path_factory.mktemp("zookeeper")) as local:
+        yield local
+
+
+@pytest.fixture(scope="session")
+def bootstrap(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The address of the session's broker: ottla, or what OTTLA_TEST_AGAINST asks for."""
     directory = tmp_path_factory.mktemp("session-broker") / "data"
     if ":" in AGAINST:
@@ -37,7 +50,11 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with ApacheKafka(directory, heap_mb=512, properties=SETTINGS) as kafka:
             yield kafka.bootstrap
     else:
-        with OttlaBroker(directory, SETTINGS) as broker:
+        settings = dict(SETTINGS)
+        if AGAINST == "zookeeper":
+            connect = request.getfixturevalue("zookeeper").connect
+            settings |= {"zookeeper.connect": f"{connect}/session-broker"}
+        with OttlaBroker(directory, settings) as broker:
             yield broker.bootstrap
             no_traceback(broker)
 

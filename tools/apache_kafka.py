@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import shutil
 import signal
 import socket
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+from tools.maven import JarsUnavailable, fetched
 from tools.probe import NotServing, wait_until_serving
 
 VERSION = "4.3.0"
@@ -36,50 +34,9 @@ JVM_OPTIONS = (
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-class KafkaUnavailable(Exception):
-    """Apache Kafka cannot run on this machine; the message says what to install."""
-
-
 def jars() -> Path:
     """The directory of Kafka's jars, fetched through Maven the first time."""
-    _require_programs()
-    stamp = CACHE / ".complete"
-    wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
-    with _exclusive(CACHE.with_name(f"{CACHE.name}.lock")):
-        if not stamp.exists() or stamp.read_text() != wanted:
-            _fetch(CACHE)
-            stamp.write_text(wanted)
-    return CACHE
-
-
-def _require_programs() -> None:
-    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
-    if missing:
-        raise KafkaUnavailable(
-            f"install Java 17 and Maven: {' and '.join(missing)} not found "
-            "(Debian: apt-get install openjdk-17-jre-headless maven)"
-        )
-
-
-@contextmanager
-def _exclusive(lock: Path) -> Iterator[None]:
-    """Holds a lock file, so that of two processes only one fetches."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def _fetch(directory: Path) -> None:
-    shutil.rmtree(directory, ignore_errors=True)
-    command = ["mvn", "-B", "-q", "-f", str(POM), "dependency:copy-dependencies"]
-    options = ["-DincludeScope=runtime", f"-DoutputDirectory={directory}"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise KafkaUnavailable(
-            "Maven could not bring Apache Kafka from Maven Central; check the network and "
-            f"Maven's settings:\n{done.stdout}{done.stderr}"
-        )
+    return fetched(POM, CACHE)
 
 
 def java_command(jvm_options: Sequence[str], class_name: str, args: Sequence[str]) -> list[str]:
@@ -166,7 +123,7 @@ class ApacheKafka:
         args = ["format", "--cluster-id", cluster_id, "--config", str(self._settings_file)]
         done = run_tool("kafka.tools.StorageTool", args)
         if done.returncode != 0:
-            raise KafkaUnavailable(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
+            raise JarsUnavailable(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
 
     def start(self, timeout_seconds: float = 90.0) -> None:
         """Starts the broker and returns when it answers."""

@@ -9,11 +9,11 @@ import argparse
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ottla.base.metrics import REGISTRY
-from ottla.broker.apis import APIS, Api
+from ottla.broker.apis import ADVERTISED, APIS, Api
 from ottla.config.kafka import IGNORED, REFUSED, REFUSED_FOR_TOPICS, Ignored, Refused
 from ottla.config.load import environment_name
 from ottla.config.setting import Setting, settings_of
@@ -70,26 +70,40 @@ def metrics_page() -> str:
 
 def apis_page() -> str:
     """Every API that the broker serves, with what its handler says of it."""
+    served = f"{len(ADVERTISED)} of Kafka's APIs are served. Nothing else is advertised"
     lines = [
         "# APIs",
         GENERATED,
-        f"{len(APIS)} of Kafka's APIs are served. Nothing else is advertised; a request for anything "
-        "else closes the connection, as Kafka does.",
+        f"{served}; a request for anything else closes the connection, as Kafka does.",
+        _apis_table("differs from Apache Kafka", ADVERTISED, _differences),
+        "Brokers also ask one another these, after they have introduced themselves, and ottla's own "
+        "commands those that Kafka does not know:",
+        _apis_table("what for", [api for api in APIS if api not in ADVERTISED], _purpose),
     ]
-    table = ["| key | API | versions | differs from Apache Kafka |", "|---|---|---|---|"]
-    for api in APIS:
-        versions = f"{api.min_version}-{api.max_version}"
-        if api.advertised_min_version != api.min_version:
-            versions += f" (advertised from {api.advertised_min_version}, as Kafka does)"
-        table.append(f"| {int(api.key)} | {api.name} | {versions} | {_cell(_differences(api))} |")
-    lines.append("\n".join(table))
     return "\n\n".join(lines) + "\n"
 
 
-def _differences(api: Api) -> str:
+def _apis_table(last: str, apis: Iterable[Api], tell: Callable[[Api], str]) -> str:
+    table = [f"| key | API | versions | {last} |", "|---|---|---|---|"]
+    for api in apis:
+        versions = f"{api.min_version}-{api.max_version}"
+        if api.advertised_min_version != api.min_version:
+            versions += f" (advertised from {api.advertised_min_version}, as Kafka does)"
+        table.append(f"| {int(api.key)} | {api.name} | {versions} | {_cell(tell(api))} |")
+    return "\n".join(table)
+
+
+def _purpose(api: Api) -> str:
+    return _docstring(api).splitlines()[0].partition("): ")[2].rstrip(".")
+
+
+def _docstring(api: Api) -> str:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api.name).lower()
-    module = importlib.import_module(f"ottla.broker.handlers.{snake}")
-    text = (module.__doc__ or "").partition("Differs from Apache Kafka:")[2]
+    return importlib.import_module(f"ottla.broker.handlers.{snake}").__doc__ or ""
+
+
+def _differences(api: Api) -> str:
+    text = _docstring(api).partition("Differs from Apache Kafka:")[2]
     return " ".join(text.split("\n\n")[0].split()).rstrip(".") or "none known"
 
 

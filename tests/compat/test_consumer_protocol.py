@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from tests.conftest import AGAINST, no_traceback
+from tests.compat.conftest import QUICK
 from tests.support.broker import OttlaBroker
 from tests.support.clients import admin, create_named, create_topic, produce, unique_name
 from tests.support.java import run_java
@@ -18,33 +18,9 @@ from tests.support.requirements import requires
 pytestmark = pytest.mark.compat
 
 PARTITIONS = 4
-# Members report often, so that the tests need not wait for the usual five seconds.
-SETTINGS = {
-    "group.consumer.heartbeat.interval.ms": "300",
-    "group.consumer.min.heartbeat.interval.ms": "300",
-    "group.consumer.session.timeout.ms": "3000",
-    "group.consumer.min.session.timeout.ms": "3000",
-    "group.initial.rebalance.delay.ms": "0",
-}
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 Join = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker whose consumer groups are quick."""
-    directory = tmp_path_factory.mktemp("quick-broker") / "data"
-    if AGAINST == "kafka":
-        requires("java", "maven")
-        from tools.apache_kafka import ApacheKafka
-
-        with ApacheKafka(directory, heap_mb=512, properties=SETTINGS) as kafka:
-            yield kafka.bootstrap
-    else:
-        with OttlaBroker(directory, SETTINGS) as broker:
-            yield broker.bootstrap
-            no_traceback(broker)
 
 
 @pytest.fixture
@@ -219,7 +195,7 @@ def test_the_console_consumer_reads_everything(quick: str, group: str, shared: s
 def test_members_go_on_when_the_broker_comes_back(
     own_broker: Callable[..., OttlaBroker], group: str
 ) -> None:
-    broker = own_broker({**SETTINGS, "group.consumer.session.timeout.ms": "10000",
+    broker = own_broker({**QUICK, "group.consumer.session.timeout.ms": "10000",
                          "group.consumer.max.session.timeout.ms": "10000"})  # fmt: skip
     topic = create_topic(broker.bootstrap, partitions=PARTITIONS)
     members = [Modern(broker.bootstrap, group, topic) for _ in range(2)]

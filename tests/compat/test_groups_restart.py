@@ -30,7 +30,7 @@ def test_members_go_on_as_if_nothing_had_happened(
 ) -> None:
     broker = own_broker(SETTINGS)
     topic, group = create_topic(broker.bootstrap, partitions=PARTITIONS), unique_name("outlives")
-    members = [Confluent(broker.bootstrap, group, topic, session_timeout_ms=20_000) for _ in "ab"]
+    members = [Confluent(broker.bootstrap, group, topic, session_ms=20_000) for _ in "ab"]
     before = settle(members, [2, 2], PARTITIONS)
     rebalances = [list(member.rebalances) for member in members]
     again(broker)

@@ -10,15 +10,13 @@ from tests.support.clients import admin, create_named, create_topic, produce, un
 from tests.support.members import (
     CLIENTS,
     AioKafka,
-    Child,
     Confluent,
-    Java,
-    KafkaPython,
+    KafkaPythonInThread,
     Member,
+    overlapping_claims,
     read_all,
     settle,
 )
-from tests.support.requirements import requires
 
 pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -64,32 +62,22 @@ def test_members_share_and_take_over(join: Join, kind: Callable[..., Member]) ->
     assert {record[:2] for record in read_all([first, second], 40)} == everything
     first.close()
     settle([second], [4], PARTITIONS)
+    assert overlapping_claims([first, second]) == []
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
 def test_more_members_than_partitions(join: Join, strategy: str) -> None:
-    members = [join(Confluent, partition_assignment_strategy=strategy) for _ in range(6)]
+    members = [join(Confluent, assignor=strategy) for _ in range(6)]
     owned = settle(members, [0, 0, 1, 1, 1, 1], PARTITIONS)
     leaver = members.pop(next(n for n, share in enumerate(owned) if share))
     leaver.close()
     settle(members, [0, 1, 1, 1, 1], PARTITIONS)
 
 
-@pytest.mark.parametrize("kind", CLIENTS)
-def test_a_member_that_is_killed_is_replaced(
-    join: Join, kind: str, bootstrap: str, group: str, shared: str
-) -> None:
-    survivor = join(CLIENTS[kind])
-    victim = Child(kind, bootstrap, group, shared)
-    settle([survivor, victim], [2, 2], PARTITIONS)
-    victim.kill()
-    settle([survivor], [4], PARTITIONS)
-
-
 def test_cooperative_members_keep_what_they_own(join: Join) -> None:
-    members = [join(Confluent, partition_assignment_strategy="cooperative-sticky")]
+    members = [join(Confluent, assignor="cooperative-sticky")]
     settle(members, [4], PARTITIONS)
-    members.append(join(Confluent, partition_assignment_strategy="cooperative-sticky"))
+    members.append(join(Confluent, assignor="cooperative-sticky"))
     settle(members, [2, 2], PARTITIONS)
     # The first gave up two and was never without the others.
     assert [each for each in members[0].rebalances if each != "+0"] == ["+4", "-2"]
@@ -102,13 +90,6 @@ def test_a_paused_member_is_out_and_comes_back(join: Join) -> None:
     # It does not poll; its heartbeats stop when it is over its interval, and its part moves.
     settle([other], [4], PARTITIONS)
     settle([sleeper, other], [2, 2], PARTITIONS)
-
-
-def test_two_groups_each_read_everything(bootstrap: str, shared: str) -> None:
-    for group in (unique_name("one"), unique_name("other")):
-        member = Confluent(bootstrap, group, shared)
-        assert len(read_all([member], 40)) == 40
-        member.close()
 
 
 def test_new_partitions_are_shared_too(join: Join, bootstrap: str, shared: str) -> None:
@@ -131,15 +112,5 @@ def test_a_new_topic_matches_a_pattern(bootstrap: str, group: str) -> None:
 
 
 def test_python_clients_share_one_group(join: Join) -> None:
-    members = [join(kind) for kind in (Confluent, KafkaPython, AioKafka)]
+    members = [join(kind) for kind in (Confluent, KafkaPythonInThread, AioKafka)]
     settle(members, [1, 1, 2], PARTITIONS)
-
-
-@pytest.mark.java
-@pytest.mark.slow
-def test_all_four_clients_share_one_group(join: Join) -> None:
-    requires("java", "maven")
-    members = [join(kind) for kind in (Java, Confluent, KafkaPython, AioKafka)]
-    settle(members, [1, 1, 1, 1], PARTITIONS)
-    members[0].kill()
-    settle(members[1:], [1, 1, 2], PARTITIONS)

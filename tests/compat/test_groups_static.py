@@ -6,7 +6,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.support.clients import create_topic, unique_name
-from tests.support.members import Child, Confluent, KafkaPython, Member, settle
+from tests.support.member_processes import Child
+from tests.support.members import Confluent, KafkaPythonInThread, Member, settle
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.compat
@@ -24,7 +25,9 @@ def shared(bootstrap: str) -> str:
     return create_topic(bootstrap, partitions=PARTITIONS)
 
 
-@pytest.mark.parametrize("kind", [Confluent, KafkaPython], ids=["confluent", "kafka-python"])
+@pytest.mark.parametrize(
+    "kind", [Confluent, KafkaPythonInThread], ids=["confluent", "kafka-python"]
+)
 def test_a_restart_moves_nothing(
     bootstrap: str, group: str, shared: str, kind: Callable[..., Member]
 ) -> None:
@@ -45,7 +48,7 @@ def test_one_that_is_killed_keeps_its_part_if_it_is_back_in_time(
     bootstrap: str, group: str, shared: str
 ) -> None:
     stays = Confluent(bootstrap, group, shared, group_instance_id="stays")
-    settings = {"group_instance_id": "restarts", "session_timeout_ms": 20_000}
+    settings = {"group_instance_id": "restarts", "session_ms": 20_000}
     victim = Child("confluent", bootstrap, group, shared, **settings)
     _, before = settle([stays, victim], [2, 2], PARTITIONS)
     rebalances = list(stays.rebalances)

@@ -31,7 +31,7 @@ def api_versions() -> list[tuple[ApiKey, int]]:
     return [
         (key, version)
         for key in ApiKey
-        if _in_tables(key)
+        if _in_tables(key) and not key.is_own
         for version in range(key.first_version, key.last_version + 1)
     ]
 
@@ -164,6 +164,7 @@ def _scalar(kind: str, name: str, rng: random.Random) -> Any:
     return {
         "boolean": lambda: rng.random() < 0.5,
         "string": lambda: rng.choice(TEXTS),
+        "float64": lambda: rng.choice([0.0, -1.5, 1e300, rng.random()]),
         "uuid": lambda: rng.choice([ZERO_UUID, uuid.UUID(int=rng.getrandbits(128))]),
         "blob": lambda: rng.randbytes(rng.choice([0, 1, 126, 127, 200])),
         "records": lambda: rng.randbytes(rng.choice([0, 61, 200])),

@@ -13,6 +13,7 @@ from ottla.broker.handlers import (
     add_partitions_to_txn,
     alter_configs,
     api_versions,
+    broker_hello,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_partitions,
@@ -45,6 +46,7 @@ from ottla.broker.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    replica_ends,
     sync_group,
     txn_offset_commit,
     write_txn_markers,
@@ -56,11 +58,13 @@ from ottla.protocol.apis.api_versions import ApiVersionsRequest, ApiVersionsResp
 class Api:
     """One row: an API, the versions served, and its handler.
 
-    A raw handler takes the frame and gives back the reply; any other takes a request and gives back a response.
+    A raw handler takes the frame and gives back the reply; any other takes a request and gives back a response. What is
+    `between_brokers` is not advertised, and served only to those who have introduced themselves (BrokerHello).
     """
 
     __slots__ = (
         "advertised_min_version",
+        "between_brokers",
         "duration",
         "handle",
         "key",
@@ -79,6 +83,7 @@ class Api:
         *,
         raw: bool = False,
         advertised_from: int | None = None,
+        between_brokers: bool = False,
     ) -> None:
         self.key = key
         self.name = key.api_name
@@ -88,12 +93,13 @@ class Api:
         )
         self.handle = handle
         self.raw = raw
+        self.between_brokers = between_brokers
         self.requests: Value = metrics.REQUESTS.labels(api=self.name)
         self.duration: Distribution = metrics.REQUEST_SECONDS.labels(api=self.name)
 
 
 def _api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    return api_versions.handle(context, request, APIS)
+    return api_versions.handle(context, request, ADVERTISED)
 
 
 APIS: Final[tuple[Api, ...]] = (
@@ -138,7 +144,12 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.CONSUMER_GROUP_DESCRIBE, (0, 1), consumer_group_describe.handle),
     Api(ApiKey.LIST_CONFIG_RESOURCES, (0, 1), list_config_resources.handle),
     Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, (0, 0), describe_topic_partitions.handle),
+    Api(ApiKey.BROKER_HELLO, (0, 0), broker_hello.handle),
+    Api(ApiKey.REPLICA_ENDS, (0, 0), replica_ends.handle, between_brokers=True),
 )
 """In the order of their keys."""
+
+ADVERTISED: Final = tuple(api for api in APIS if not (api.between_brokers or api.key.is_own))
+"""What clients are told of; the brokers of a cluster know of the rest by themselves."""
 
 APIS_BY_KEY: Final[dict[int, Api]] = {int(api.key): api for api in APIS}

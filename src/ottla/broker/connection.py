@@ -67,6 +67,7 @@ class Connection(asyncio.BufferedProtocol):
         "host",
         "last_active",
         "listener",
+        "peer",
     )
 
     def __init__(
@@ -95,6 +96,8 @@ class Connection(asyncio.BufferedProtocol):
         self.listener = listener
         self.host = ""
         self.last_active = 0.0
+        # The broker at the other end, once it has introduced itself.
+        self.peer = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection, or hang up when there are too many."""

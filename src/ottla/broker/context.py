@@ -16,6 +16,7 @@ from ottla.broker.reply import CloseConnection
 if TYPE_CHECKING:
     from ottla.broker.connection import Connection
     from ottla.broker.fetch_sessions import FetchSessions
+    from ottla.cluster.membership import Membership
     from ottla.cluster.metadata import Metadata
     from ottla.cluster.producer_ids import ProducerIds
     from ottla.config.live import LiveSettings
@@ -35,6 +36,7 @@ class Broker:
     """The services that requests are made of; built once, in `ottla.node`."""
 
     node_id: int
+    membership: Membership
     settings: LiveSettings
     metadata: Metadata
     controller: Controller

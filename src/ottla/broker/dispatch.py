@@ -40,6 +40,8 @@ class Dispatcher:
         api.requests.value += 1
         if not api.min_version <= version <= api.max_version:
             return self._refuse_version(api, version, correlation_id)
+        if api.between_brokers and connection.peer < 0:
+            raise CloseConnection(f"{api.name} is for brokers of this cluster alone")
         context = RequestContext(self._broker, connection, version, correlation_id, client_id)
         try:
             reply: Reply

@@ -19,12 +19,17 @@ NO_LEADER: Final = -1
 
 
 class BrokerImage(NamedTuple):
-    """A broker that is registered; `epoch` is the czxid of its node."""
+    """A broker that is registered; `epoch` is the czxid of its node.
+
+    `clean`: it stopped cleanly before, or is new. One that did not may lack the end of its logs.
+    """
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     epoch: int
+    clean: bool = True
+    registered_ms: int = 0
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """Where a listener of this broker can be reached; None if it has no such listener."""
@@ -32,7 +37,10 @@ class BrokerImage(NamedTuple):
 
 
 class PartitionImage(NamedTuple):
-    """One partition; `partition_epoch` is the version of its state node."""
+    """One partition; `partition_epoch` is the version of its state node, `zxid` when that was written.
+
+    `adding` and `removing` are what a reassignment under way does to the replicas.
+    """
 
     partition: int
     replicas: tuple[int, ...]
@@ -40,6 +48,9 @@ class PartitionImage(NamedTuple):
     leader: int
     leader_epoch: int
     partition_epoch: int
+    zxid: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 class TopicImage(NamedTuple):

@@ -8,13 +8,14 @@ made its partitions, and `write` returns after that. A listener must therefore n
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from ottla.base.errors import ClusterError
 from ottla.base.log import logger
 from ottla.cluster.image import Delta, Image, advance
 from ottla.cluster.reader import Unreadable, read_changes
 from ottla.cluster.stale import Stale
-from ottla.cluster.tree import Op, Tree, TreeEvent
+from ottla.cluster.tree import NodeExists, Op, Tree, TreeEvent
 from ottla.cluster.znodes import SKELETON
 
 log = logger(__name__)
@@ -40,7 +41,8 @@ class Metadata:
         """Makes sure of the tree's fixed nodes, reads the whole image and begins to follow."""
         missing = [p for p in SKELETON if await self.tree.exists(p) is None]
         for path in missing:
-            await self.tree.create(path, make_parents=True)
+            with suppress(NodeExists):  # another broker starts at the same time
+                await self.tree.create(path, make_parents=True)
         await self._advance(Stale(everything=True), _refuse)
         self._task = asyncio.create_task(self._follow(), name="metadata")
 

@@ -108,11 +108,12 @@ async def _read_topics(
 def _assembled(
     topic: str, node: TopicNode, version: int, states: Mapping[StateKey, PartitionImage | None]
 ) -> TopicImage:
-    partitions = tuple(
-        _placed(partition, replicas, states.get((topic, partition)))
-        for partition, replicas in enumerate(node.replicas)
-    )
-    return TopicImage(topic, node.topic_id, partitions, version)
+    partitions = []
+    for index, replicas in enumerate(node.replicas):
+        adding, removing = node.adding.get(index, ()), node.removing.get(index, ())
+        bare = PartitionImage(index, replicas, (), NO_LEADER, 0, -1, 0, adding, removing)
+        partitions.append(_placed(bare, states.get((topic, index))))
+    return TopicImage(topic, node.topic_id, tuple(partitions), version)
 
 
 def _updated(
@@ -121,18 +122,21 @@ def _updated(
     partitions = list(topic.partitions)
     for index in which:
         if index < len(partitions) and (topic.name, index) in states:
-            replicas = partitions[index].replicas
-            partitions[index] = _placed(index, replicas, states[topic.name, index])
+            partitions[index] = _placed(partitions[index], states[topic.name, index])
     return topic._replace(partitions=tuple(partitions))
 
 
-def _placed(
-    partition: int, replicas: tuple[int, ...], state: PartitionImage | None
-) -> PartitionImage:
+def _placed(placed: PartitionImage, state: PartitionImage | None) -> PartitionImage:
     """Joins where a partition is with who leads it; without a state it has no leader yet."""
     if state is None:
-        return PartitionImage(partition, replicas, (), NO_LEADER, 0, -1)
-    return state._replace(partition=partition, replicas=replicas)
+        return placed._replace(isr=(), leader=NO_LEADER, leader_epoch=0, partition_epoch=-1, zxid=0)
+    return placed._replace(
+        isr=state.isr,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=state.partition_epoch,
+        zxid=state.zxid,
+    )
 
 
 def _topic(path: str, data: bytes, stat: Stat) -> tuple[TopicNode, int]:
@@ -141,7 +145,9 @@ def _topic(path: str, data: bytes, stat: Stat) -> tuple[TopicNode, int]:
 
 def _state(path: str, data: bytes, stat: Stat) -> PartitionImage:
     state = znodes.decode_state(path, data)
-    return PartitionImage(0, (), state.isr, state.leader, state.leader_epoch, stat.version)
+    return PartitionImage(
+        0, (), state.isr, state.leader, state.leader_epoch, stat.version, stat.mzxid
+    )
 
 
 def _config(path: str, data: bytes, stat: Stat) -> ConfigImage:
@@ -151,7 +157,9 @@ def _config(path: str, data: bytes, stat: Stat) -> ConfigImage:
 def _broker(path: str, data: bytes, stat: Stat) -> BrokerImage:
     node = znodes.decode_broker(path, data)
     broker_id = int(path[path.rindex("/") + 1 :])
-    return BrokerImage(broker_id, node.endpoints, node.rack, stat.czxid)
+    return BrokerImage(
+        broker_id, node.endpoints, node.rack, stat.czxid, node.clean, node.timestamp_ms
+    )
 
 
 _SINGLES: Mapping[str, Callable[[str, bytes], object]] = {

@@ -1,22 +1,44 @@
 """This broker's place in the tree: its registration, its generated id, the name of the cluster."""
 
 import uuid
-from typing import NamedTuple
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
 
 from ottla.base.errors import ClusterError
 from ottla.base.ids import id_text
-from ottla.cluster.tree import Create, MultiFailed, NodeExists, NoNode, Set, Tree
+from ottla.base.log import logger
+from ottla.cluster.tree import (
+    Check,
+    Create,
+    Delete,
+    MultiFailed,
+    NodeExists,
+    NoNode,
+    Op,
+    Set,
+    Stat,
+    Tree,
+)
 from ottla.cluster.znodes import (
     BROKER_SEQUENCE,
     CLUSTER_ID,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
     BrokerNode,
     broker_path,
+    decode_broker,
     decode_cluster_id,
+    decode_incarnation,
     encode_broker,
     encode_cluster_id,
     encode_incarnation,
     incarnation_path,
 )
+
+log = logger(__name__)
+
+MAX_ATTEMPTS: Final = 20
 
 
 class Registration(NamedTuple):
@@ -27,44 +49,120 @@ class Registration(NamedTuple):
     incarnation: int
 
 
-async def register_broker(tree: Tree, broker_id: int, node: BrokerNode) -> Registration:
+class _Standing(NamedTuple):
+    """What the tree holds of one broker, and of the controller."""
+
+    registration: tuple[bytes, Stat] | None
+    incarnation: tuple[bytes, Stat] | None
+    controller: tuple[bytes, Stat] | None
+    controller_epoch: tuple[bytes, Stat] | None
+
+
+async def register_broker(
+    tree: Tree, broker_id: int, node: BrokerNode, directories: Sequence[str] = ()
+) -> Registration:
     """Registers a broker and counts its incarnation in one step; ClusterError if the id is taken.
 
     The incarnation outlives the broker. Whoever suspects a broker checks it when it deletes the
     registration, since a registration made anew begins at version 0 again.
+
+    `directories` are the ids of the log directories whose locks the caller holds. A registration
+    that names one of them is the caller's own, left by a process that no longer runs or by a
+    session that was lost: it is replaced at once, and with it what that session held as controller.
+    A registration of this very session is left as it is, so that after OutcomeUnknown it may simply
+    be asked for again.
     """
-    path, incarnation = broker_path(broker_id), incarnation_path(broker_id)
-    marker = encode_incarnation(node.timestamp_ms)
-    before = await tree.exists(incarnation)
-    count = Create(incarnation, marker) if before is None else Set(incarnation, marker)
-    try:
-        await tree.multi([count, Create(path, encode_broker(node), ephemeral=True)])
-    except MultiFailed as failed:
-        if not isinstance(failed.error, NodeExists):
-            raise
-        raise ClusterError(
-            f"broker id {broker_id} is registered already; give each broker its own broker.id"
-        ) from failed
-    _, stat = await tree.get(path)
-    _, counted = await tree.get(incarnation)
-    return Registration(broker_id, stat.czxid, counted.version)
+    for _ in range(MAX_ATTEMPTS):
+        standing = await _look(tree, broker_id)
+        if standing.registration and standing.registration[1].ephemeral_owner == tree.session_id:
+            return _registered(broker_id, standing)
+        _refuse_if_taken(broker_id, standing, directories)
+        try:
+            await tree.multi(_ops(broker_id, node, directories, standing))
+        except MultiFailed as failed:
+            log.info("registration overtaken", broker=broker_id, by=failed)
+    raise ClusterError(
+        f"broker id {broker_id} changed hands {MAX_ATTEMPTS} times while it was to be registered; "
+        "give each broker its own broker.id"
+    )
 
 
 async def generate_broker_id(tree: Tree, reserved_max: int) -> int:
     """Makes an id that no broker has had, above those reserved for ids given by hand."""
+    with suppress(NodeExists):  # as in every tree that has had a broker
+        await tree.create(BROKER_SEQUENCE, make_parents=True)
     return reserved_max + (await tree.set(BROKER_SEQUENCE, b"")).version
 
 
-async def ensure_cluster_id(tree: Tree) -> str:
-    """Returns the name of the cluster, which the first broker to ask makes up."""
+async def ensure_cluster_id(tree: Tree, expected: str | None = None) -> str:
+    """Returns the name of the cluster, which the first broker to ask makes up.
+
+    A broker that already belongs to a cluster makes up no other: it has come to the wrong place.
+    """
     while True:
         try:
             data, _ = await tree.get(CLUSTER_ID)
             return decode_cluster_id(CLUSTER_ID, data)
         except NoNode:
             made = id_text(uuid.uuid4())
+        if expected is not None:
+            raise ClusterError(
+                f"this broker's data belong to cluster {expected}, but the metadata tree it was "
+                "pointed to is empty; check zookeeper.connect and its chroot"
+            )
         try:
             await tree.create(CLUSTER_ID, encode_cluster_id(made), make_parents=True)
         except NodeExists:
             continue
         return made
+
+
+async def _look(tree: Tree, broker_id: int) -> _Standing:
+    paths = broker_path(broker_id), incarnation_path(broker_id), CONTROLLER, CONTROLLER_EPOCH
+    return _Standing(*await tree.get_many(paths))
+
+
+def _registered(broker_id: int, standing: _Standing) -> Registration:
+    assert standing.registration is not None
+    counted = standing.incarnation[1].version if standing.incarnation else 0
+    return Registration(broker_id, standing.registration[1].czxid, counted)
+
+
+def _refuse_if_taken(broker_id: int, standing: _Standing, directories: Sequence[str]) -> None:
+    if standing.registration is None:
+        return
+    before = standing.incarnation
+    known = decode_incarnation(incarnation_path(broker_id), before[0]) if before else ()
+    if not set(known) & set(directories):
+        path, (data, _) = broker_path(broker_id), standing.registration
+        first = decode_broker(path, data).endpoints[0]
+        raise ClusterError(
+            f"broker id {broker_id} is registered already, by the broker at "
+            f"{first.host}:{first.port}; give each broker its own broker.id, or wait until that "
+            "one's session has ended if it no longer runs"
+        )
+
+
+def _ops(
+    broker_id: int, node: BrokerNode, directories: Sequence[str], standing: _Standing
+) -> list[Op]:
+    """All of it or nothing: whoever registers in between counts the incarnation, and we fail."""
+    path, incarnation = broker_path(broker_id), incarnation_path(broker_id)
+    marker = encode_incarnation(node.timestamp_ms, directories)
+    ops: list[Op] = []
+    if standing.incarnation is None:
+        ops.append(Create(incarnation, marker))
+    else:
+        ops.append(Set(incarnation, marker, standing.incarnation[1].version))
+    if standing.registration is not None:
+        ops.append(Delete(path))
+        ops += _depose(standing, standing.registration[1].ephemeral_owner)
+    return [*ops, Create(path, encode_broker(node), ephemeral=True)]
+
+
+def _depose(standing: _Standing, session_id: int) -> list[Op]:
+    """Ends the rule of the session that is replaced; whoever rules after it has another epoch."""
+    controller, epoch = standing.controller, standing.controller_epoch
+    if controller is None or epoch is None or controller[1].ephemeral_owner != session_id:
+        return []
+    return [Check(CONTROLLER_EPOCH, epoch[1].version), Delete(CONTROLLER)]

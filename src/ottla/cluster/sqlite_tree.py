@@ -139,9 +139,9 @@ class SqliteTree:
         self._connection = connection
         self._memory = memory
         self._nodes = memory.nodes
-        self._session_id = session_id
+        self.session_id = session_id
+        self.state = SessionState.CONNECTED
         self._zxid = session_id
-        self._state = SessionState.CONNECTED
         self._queue: list[_Request] = []
         self._writing = False
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="metadata")
@@ -208,21 +208,21 @@ class SqliteTree:
 
     def watch_session(self, callback: SessionCallback) -> Cancel:
         self._session_watches.append(callback)
-        callback(self._state)
+        callback(self.state)
         return partial(_discard, self._session_watches, callback)
 
     async def close(self) -> None:
-        if self._state is SessionState.LOST:
+        if self.state is SessionState.LOST:
             return
-        self._state = SessionState.LOST
+        self.state = SessionState.LOST
         await self._enqueue(())
         await asyncio.get_running_loop().run_in_executor(self._writer, self._connection.close)
         self._writer.shutdown()
         for callback in tuple(self._session_watches):
-            callback(self._state)
+            callback(self.state)
 
     def _require_session(self) -> None:
-        if self._state is SessionState.LOST:
+        if self.state is SessionState.LOST:
             raise SessionLost("the metadata tree is closed")
 
     async def _apply(self, ops: Sequence[Op]) -> list[Applied]:
@@ -266,7 +266,7 @@ class SqliteTree:
 
     def _write(self, batch: list[_Request]) -> _Written:
         """Validates and commits; runs in the writer's thread and only reads what the loop owns."""
-        transaction = Transaction(self._nodes, self._zxid, self._session_id)
+        transaction = Transaction(self._nodes, self._zxid, self.session_id)
         outcomes = [_outcome(transaction, request.ops) for request in batch]
         if transaction.changed:
             _store(self._connection, transaction)

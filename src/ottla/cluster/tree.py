@@ -5,11 +5,17 @@ can keep:
 
 - `multi` is one atomic step. When it fails nothing changed, and it raises; it never hands back
   errors among its results.
-- `OutcomeUnknown` is the one failure after which a write may or may not have happened: read back
-  before trying again.
+- `OutcomeUnknown` is the one failure after which a write may or may not have happened, as when the
+  connection breaks between a multi and its answer. Read back before trying again, and let what is
+  read decide: a node that this session owns (`Stat.ephemeral_owner == session_id`), or a version or
+  content that no other could have written. A read that succeeds afterwards settles it: a write that
+  the first such read does not show will not take effect later.
+- `TreeUnavailable` says that nothing was done, because there is no connection now.
 - A watch says where to look, not what happened: changes may be merged, and after a reconnect one
   event stands for a whole subtree. Whoever watches re-reads. Watch first, then read.
 - Events of a write are delivered before that write's awaiter resumes.
+- A session that was lost is followed by another: first LOST is told, then CONNECTED, and
+  `session_id` is another one. Ephemeral nodes are not made again; whoever made them does it.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +52,9 @@ class NodeExists(TreeError):
 class BadVersion(TreeError):
     """The node has another version than the one expected: somebody else wrote first."""
 
-    def __init__(self, path: str, expected: int, found: int) -> None:
-        super().__init__(path, f"version {expected} was expected, {found} was found")
+    def __init__(self, path: str, expected: int, found: int | None = None) -> None:
+        other = "another" if found is None else found
+        super().__init__(path, f"version {expected} was expected, {other} was found")
 
 
 class NotEmpty(TreeError):
@@ -73,8 +80,16 @@ class MultiFailed(ClusterError):
         self.error = error
 
 
+class TooLarge(ClusterError):
+    """The write is larger than the tree takes in one step; nothing was done."""
+
+
 class SessionLost(ClusterError):
-    """The session with the tree is over: its ephemeral nodes are gone, and nothing more is done."""
+    """The tree was closed: its ephemeral nodes are gone, and nothing more is done."""
+
+
+class TreeUnavailable(ClusterError):
+    """The tree cannot be reached now, and nothing was done; it will be back by itself."""
 
 
 class OutcomeUnknown(ClusterError):
@@ -82,7 +97,7 @@ class OutcomeUnknown(ClusterError):
 
 
 class SessionState(Enum):
-    """How this process stands with the tree."""
+    """How this process stands with the tree; `ottla.cluster.session` says what each permits."""
 
     CONNECTED = "connected"
     SUSPENDED = "suspended"
@@ -146,6 +161,14 @@ Cancel = Callable[[], None]
 
 class Tree(Protocol):
     """A tree of versioned nodes; paths are absolute, as in `/brokers/topics/orders`."""
+
+    @property
+    def session_id(self) -> int:
+        """The session that owns the ephemeral nodes made now; 0 before the first one."""
+
+    @property
+    def state(self) -> SessionState:
+        """How this process stands with the tree at this moment."""
 
     async def get(self, path: str) -> tuple[bytes, Stat]:
         """Reads a node; NoNode if there is none."""

@@ -6,7 +6,8 @@ Data that cannot be read raises ClusterError, which names the path.
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ottla.base.errors import ClusterError
@@ -25,6 +26,7 @@ BROKER_CONFIGS: Final = "/config/brokers"
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
 CLUSTER_ID: Final = "/cluster/id"
+CLUSTER_SECRET: Final = "/cluster/secret"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
 FEATURES: Final = "/feature"
 
@@ -94,18 +96,21 @@ class Endpoint(NamedTuple):
 
 
 class BrokerNode(NamedTuple):
-    """What a broker says of itself."""
+    """What a broker says of itself; `clean`: it stopped cleanly before, or is new (ottla's own field)."""
 
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     timestamp_ms: int
+    clean: bool = True
 
 
 class TopicNode(NamedTuple):
-    """A topic's id and the replicas of each partition."""
+    """A topic's id, the replicas of each partition, and of those that move what comes and what goes."""
 
     topic_id: uuid.UUID
     replicas: tuple[tuple[int, ...], ...]
+    adding: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+    removing: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 class StateNode(NamedTuple):
@@ -138,6 +143,8 @@ def encode_broker(node: BrokerNode) -> bytes:
         "listener_security_protocol_map": {e.listener: e.security_protocol for e in node.endpoints},
         "features": {},
     }
+    if not node.clean:
+        fields["clean"] = False
     if node.rack is not None:
         fields["rack"] = node.rack
     return _dump(fields)
@@ -149,14 +156,23 @@ def decode_broker(path: str, data: bytes) -> BrokerNode:
     def read(fields: dict[str, Any]) -> BrokerNode:
         protocols = fields["listener_security_protocol_map"]
         endpoints = tuple(_endpoint(text, protocols) for text in fields["endpoints"])
-        return BrokerNode(endpoints, fields.get("rack"), int(fields["timestamp"]))
+        clean = bool(fields.get("clean", True))
+        return BrokerNode(endpoints, fields.get("rack"), int(fields["timestamp"]), clean)
 
     return _load(path, data, read)
 
 
-def encode_incarnation(timestamp_ms: int) -> bytes:
-    """Writes when a broker registered last; the count is the version of the node."""
-    return _dump({"version": 1, "timestamp": str(timestamp_ms)})
+def encode_incarnation(timestamp_ms: int, directories: Sequence[str] = ()) -> bytes:
+    """Writes when a broker registered last, and by the ids of its log directories which one it is.
+
+    The count is the version of the node.
+    """
+    return _dump({"version": 1, "timestamp": str(timestamp_ms), "directories": list(directories)})
+
+
+def decode_incarnation(path: str, data: bytes) -> tuple[str, ...]:
+    """Reads the ids of the log directories of the broker that registered last."""
+    return _load(path, data, lambda fields: tuple(map(str, fields.get("directories", ()))))
 
 
 def encode_topic(node: TopicNode) -> bytes:
@@ -166,8 +182,8 @@ def encode_topic(node: TopicNode) -> bytes:
             "version": 3,
             "topic_id": id_text(node.topic_id),
             "partitions": {str(p): list(replicas) for p, replicas in enumerate(node.replicas)},
-            "adding_replicas": {},
-            "removing_replicas": {},
+            "adding_replicas": {str(p): list(ids) for p, ids in node.adding.items()},
+            "removing_replicas": {str(p): list(ids) for p, ids in node.removing.items()},
         }
     )
 
@@ -178,7 +194,12 @@ def decode_topic(path: str, data: bytes) -> TopicNode:
     def read(fields: dict[str, Any]) -> TopicNode:
         partitions = fields["partitions"]
         replicas = tuple(_ids(partitions[str(p)]) for p in range(len(partitions)))
-        return TopicNode(parse_id(fields["topic_id"]), replicas)
+        return TopicNode(
+            parse_id(fields["topic_id"]),
+            replicas,
+            _moves(fields.get("adding_replicas")),
+            _moves(fields.get("removing_replicas")),
+        )
 
     return _load(path, data, read)
 
@@ -303,6 +324,10 @@ def _unreadable(path: str, why: str) -> ClusterError:
 
 def _ids(values: list[Any]) -> tuple[int, ...]:
     return tuple(map(int, values))
+
+
+def _moves(fields: dict[str, list[Any]] | None) -> dict[int, tuple[int, ...]]:
+    return {int(partition): _ids(ids) for partition, ids in (fields or {}).items()}
 
 
 def _bracketed(host: str) -> str:

@@ -16,6 +16,7 @@ def checked(settings: Settings) -> Settings:
     check_log(settings.log)
     check_limits(settings)
     _check_groups(settings.groups)
+    _check_zookeeper(settings)
     server = replace(
         settings.server,
         listeners=_without_controllers(settings, settings.server.listeners),
@@ -35,6 +36,28 @@ def check_log(config: LogConfig) -> None:
             config.min_compaction_lag_ms,
             f"must not exceed max.compaction.lag.ms, which is {config.max_compaction_lag_ms}",
         )
+
+
+def _check_zookeeper(settings: Settings) -> None:
+    zookeeper = settings.zookeeper
+    if zookeeper.set_acl and zookeeper.auth is None:
+        raise ConfigError(
+            "zookeeper.set.acl",
+            "true",
+            "needs ottla.zookeeper.auth, which says whose the nodes shall be",
+        )
+    if zookeeper.connect is not None and not (
+        has_own_id(settings) or zookeeper.broker_id_generation_enable
+    ):
+        raise ConfigError(
+            "broker.id", None, "must be given where broker.id.generation.enable is false"
+        )
+
+
+def has_own_id(settings: Settings) -> bool:
+    """Tells whether somebody has given this broker its id."""
+    given = settings.given
+    return "node.id" in given or ("broker.id" in given and given["broker.id"].text.strip() != "-1")
 
 
 def _words(settings: Settings, name: str) -> list[str]:

@@ -34,23 +34,23 @@ IGNORED: Final = (
         ),
     ),
     Ignored(
-        "There is no controller quorum to set up: the embedded metadata store does its work.",
+        "There is no controller quorum to set up: ZooKeeper or the embedded metadata store does its work.",
         (
             "process.roles", "controller.", "metadata.", "broker.heartbeat.interval.ms",
             "broker.session.timeout.ms", "initial.broker.registration.timeout.ms",
             "early.start.listeners", "internal.metadata.", "unstable.api.versions.enable",
             "unstable.feature.versions.enable", "zookeeper.", "inter.broker.protocol.version",
-            "control.plane.listener.name", "broker.id.generation.enable", "reserved.broker.max.id",
+            "control.plane.listener.name",
         ),
     ),
     Ignored(
-        "A single broker replicates to nobody.",
+        "One connection to each leader carries all that is replicated, and it is tuned by nothing else.",
         (
-            "replica.", "replication.", "num.replica.fetchers", "auto.leader.rebalance.enable",
-            "leader.imbalance.", "unclean.leader.election.interval.ms",
-            "controlled.shutdown.", "inter.broker.listener.name", "request.timeout.ms",
-            "security.inter.broker.protocol", "socket.connection.setup.timeout.",
-            "alter.log.dirs.replication.", "follower.", "leader.replication.",
+            "replica.socket.receive.buffer.bytes", "replication.quota.", "num.replica.fetchers",
+            "leader.imbalance.per.broker.percentage", "unclean.leader.election.interval.ms",
+            "controlled.shutdown.max.retries", "controlled.shutdown.retry.backoff.ms",
+            "request.timeout.ms", "security.inter.broker.protocol",
+            "socket.connection.setup.timeout.", "alter.log.dirs.replication.",
         ),
     ),
     Ignored(
@@ -74,7 +74,7 @@ IGNORED: Final = (
     Ignored(
         "Quotas, tiered storage, client telemetry and Java's metrics do not exist here.",
         (
-            "quota.", "client.quota.callback.class", "remote.", "log.local.retention.",
+            "quota.", "client.quota.callback.class", "remote.", "log.local.retention.", "follower.",
             "telemetry.max.bytes", "metric.reporters", "metrics.", "kafka.metrics.",
             "auto.include.jmx.reporter", "security.providers",
             "connection.failed.authentication.delay.ms", "listener.name.", "password.encoder.",
@@ -134,8 +134,9 @@ REFUSED: Final = (
         harmless=("false",),
     ),
     Refused(
-        "cluster mode is not available in this version; remove it to run a single broker",
-        ("zookeeper.connect",),
+        "TLS to ZooKeeper is not available in this version, and it would be spoken to in plain text",
+        ("zookeeper.ssl.", "zookeeper.clientCnxnSocket"),
+        harmless=("false",),
     ),
 )
 

@@ -99,5 +99,7 @@ def parse(setting: Setting | Synonym, name: str, text: str, source: str = "") ->
 def settings_of(section: type[Any]) -> tuple[Setting, ...]:
     """Lists the settings of a section, each knowing the attribute that holds its value."""
     return tuple(
-        field.metadata[_KEY]._replace(attribute=field.name) for field in dataclasses.fields(section)
+        field.metadata[_KEY]._replace(attribute=field.name)
+        for field in dataclasses.fields(section)
+        if _KEY in field.metadata
     )

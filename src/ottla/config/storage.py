@@ -105,3 +105,10 @@ class StorageConfig:
         importance="low",
         doc="Looks for producers to forget this often.",
     )
+    max_producers: int = setting(
+        "ottla.max.producers",
+        500_000,
+        Int(1),
+        doc="Remembers at most this many idempotent producers, each counted for every partition it writes to; "
+        "those that were silent for longest are forgotten, never one with a transaction open.",
+    )

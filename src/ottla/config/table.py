@@ -7,11 +7,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 from ottla.config.groups import GroupsConfig
 from ottla.config.log import LogConfig
 from ottla.config.own import OwnConfig
+from ottla.config.replication import ReplicationConfig
 from ottla.config.server import ServerConfig
 from ottla.config.setting import Scope, Setting, Synonym, parse, settings_of
 from ottla.config.storage import StorageConfig
 from ottla.config.topics import TopicsConfig
 from ottla.config.transactions import TransactionsConfig
+from ottla.config.zookeeper import ZookeeperConfig
 
 S = TypeVar("S")
 
@@ -20,8 +22,10 @@ SECTIONS: Final[dict[str, type[Any]]] = {
     "topics": TopicsConfig,
     "storage": StorageConfig,
     "log": LogConfig,
+    "replication": ReplicationConfig,
     "groups": GroupsConfig,
     "transactions": TransactionsConfig,
+    "zookeeper": ZookeeperConfig,
     "ottla": OwnConfig,
 }
 
@@ -41,8 +45,10 @@ class Settings:
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     storage: StorageConfig = field(default_factory=StorageConfig)
     log: LogConfig = field(default_factory=LogConfig)
+    replication: ReplicationConfig = field(default_factory=ReplicationConfig)
     groups: GroupsConfig = field(default_factory=GroupsConfig)
     transactions: TransactionsConfig = field(default_factory=TransactionsConfig)
+    zookeeper: ZookeeperConfig = field(default_factory=ZookeeperConfig)
     ottla: OwnConfig = field(default_factory=OwnConfig)
     given: Mapping[str, Given] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()

@@ -81,3 +81,9 @@ class TransactionsConfig:
         Int(1),
         doc="Refuses further transactional ids when the broker knows this many.",
     )
+    max_open_transactions: int = setting(
+        "ottla.max.open.transactions",
+        10_000,
+        Int(1),
+        doc="Lets producers wait before they begin another transaction while this many are open on the broker.",
+    )

@@ -13,7 +13,16 @@ from ottla.base.ids import new_topic_id
 from ottla.base.log import logger
 from ottla.cluster import znodes
 from ottla.cluster.metadata import Metadata
-from ottla.cluster.tree import Check, Create, MultiFailed, NoNode, Op, Set
+from ottla.cluster.tree import (
+    Check,
+    Create,
+    Delete,
+    MultiFailed,
+    NoNode,
+    Op,
+    OutcomeUnknown,
+    Set,
+)
 from ottla.config.live import LiveSettings
 from ottla.controller.configs import decide_configs
 from ottla.controller.requests import (
@@ -57,27 +66,61 @@ class Controller:
         self._term: _Term | None = None
         self._start = 0
 
-    async def elect(self, now_ms: int) -> bool:
-        """Tries to become the controller, in one step that also begins a new epoch."""
-        tree = self._metadata.tree
-        count: Op
-        try:
-            data, stat = await tree.get(znodes.CONTROLLER_EPOCH)
-            epoch = znodes.decode_number(znodes.CONTROLLER_EPOCH, data) + 1
-            term = _Term(epoch, stat.version + 1)
-            count = Set(znodes.CONTROLLER_EPOCH, znodes.encode_number(epoch), stat.version)
-        except NoNode:
-            term = _Term(1, 0)
-            count = Create(znodes.CONTROLLER_EPOCH, znodes.encode_number(1))
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller, as far as it knows."""
+        return self._term is not None
+
+    async def elect(self, now_ms: int, *, instead_of: int | None = None) -> bool:
+        """Tries to become the controller, in one step that also begins a new epoch.
+
+        `instead_of` names a controller that is dead although the tree does not know it yet: its node is replaced in
+        the same step. Whoever else tries that loses, since the epoch has moved on.
+        """
+        epoch, count = await self._next_epoch()
         claim = znodes.encode_controller(self._broker_id, now_ms)
+        ops: list[Op] = [count]
+        if instead_of is not None:
+            ops.append(Delete(znodes.CONTROLLER))
+        ops.append(Create(znodes.CONTROLLER, claim, ephemeral=True))
         try:
-            await self._metadata.write([Create(znodes.CONTROLLER, claim, ephemeral=True), count])
+            await self._metadata.write(ops)
         except MultiFailed as failed:
             log.info("another broker is the controller", found=failed)
             return False
-        self._term = term
-        log.info("controller elected", broker=self._broker_id, epoch=term.epoch)
+        except OutcomeUnknown:
+            if not await self._was_elected(epoch):
+                return False
+        version = 0 if isinstance(count, Create) else count.version + 1
+        self._term = _Term(epoch, version)
+        log.info("controller elected", broker=self._broker_id, epoch=epoch)
         return True
+
+    async def _next_epoch(self) -> tuple[int, Create | Set]:
+        path = znodes.CONTROLLER_EPOCH
+        try:
+            data, stat = await self._metadata.tree.get(path)
+        except NoNode:
+            return 1, Create(path, znodes.encode_number(1))
+        epoch = znodes.decode_number(path, data) + 1
+        return epoch, Set(path, znodes.encode_number(epoch), stat.version)
+
+    async def _was_elected(self, epoch: int) -> bool:
+        """Whether a step of unknown outcome took effect: the node is this session's, and the epoch is that one."""
+        tree = self._metadata.tree
+        owner = await tree.exists(znodes.CONTROLLER)
+        data, _ = await tree.get(znodes.CONTROLLER_EPOCH)
+        return (
+            owner is not None
+            and owner.ephemeral_owner == tree.session_id
+            and znodes.decode_number(znodes.CONTROLLER_EPOCH, data) == epoch
+        )
+
+    def step_down(self) -> None:
+        """Decides nothing any more: another broker is the controller, or this one cannot know."""
+        if self._term is not None:
+            log.warning("no longer the controller", broker=self._broker_id, epoch=self._term.epoch)
+            self._term = None
 
     async def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False
@@ -87,7 +130,7 @@ class Controller:
         def decide() -> Decision[TopicResult]:
             return decide_create(self._circumstances(), topics, _ids(), self._start)
 
-        results = await self._carry_out(decide, validate_only)
+        results = await self.carry_out(decide, validate_only)
         if not validate_only:
             for made in (r for r in results if r.error is ErrorCode.NONE):
                 self._start += made.partitions
@@ -96,7 +139,7 @@ class Controller:
 
     async def delete_topics(self, references: Sequence[TopicRef]) -> Sequence[TopicResult]:
         """Deletes topics by name or id."""
-        results = await self._carry_out(lambda: decide_delete(self._circumstances(), references))
+        results = await self.carry_out(lambda: decide_delete(self._circumstances(), references))
         for gone in (r for r in results if r.error is ErrorCode.NONE):
             log.info("topic deleted", topic=gone.name, topic_id=gone.topic_id)
         return results
@@ -105,7 +148,7 @@ class Controller:
         self, requests: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Sequence[TopicResult]:
         """Gives topics more partitions."""
-        results = await self._carry_out(
+        results = await self.carry_out(
             lambda: decide_partitions(self._circumstances(), requests), validate_only
         )
         for grown in (r for r in results if r.error is ErrorCode.NONE and not validate_only):
@@ -121,7 +164,22 @@ class Controller:
             static, image = self._live.overlay.settings, self._metadata.image
             return decide_configs(image, static, self._live.now.log, alterations)
 
-        return await self._carry_out(decide, validate_only)
+        return await self.carry_out(decide, validate_only)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the term; NOT_CONTROLLER outside of one."""
+        return self._require_term().epoch
+
+    async def write(self, ops: Sequence[Op]) -> None:
+        """Writes in one step that fails (MultiFailed) if this broker is no longer the controller."""
+        fence = Check(znodes.CONTROLLER_EPOCH, self._require_term().version)
+        try:
+            await self._metadata.write([fence, *ops])
+        except MultiFailed as failed:
+            if failed.index == 0:
+                self.step_down()
+            raise
 
     def _circumstances(self) -> Circumstances:
         term = self._require_term()
@@ -132,19 +190,18 @@ class Controller:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "this broker is not the controller")
         return self._term
 
-    async def _carry_out(
+    async def carry_out(
         self, decide: Callable[[], Decision[R]], validate_only: bool = False
     ) -> Sequence[R]:
-        fence = Check(znodes.CONTROLLER_EPOCH, self._require_term().version)
+        """Writes what is decided, in one step that fails if this broker is no longer the controller."""
         for _ in range(MAX_ATTEMPTS):
+            self._require_term()
             decision = decide()
             if validate_only or not decision.ops:
                 return decision.results
             try:
-                await self._metadata.write([fence, *decision.ops])
+                await self.write(decision.ops)
             except MultiFailed as failed:
-                if failed.index == 0:
-                    self._step_down()
                 # Somebody else's write came first: decide again on what it left.
                 log.debug("decision overtaken", by=failed)
                 await self._metadata.caught_up()
@@ -154,11 +211,6 @@ class Controller:
             ErrorCode.REQUEST_TIMED_OUT,
             f"other changes came first {MAX_ATTEMPTS} times in a row; try again",
         )
-
-    def _step_down(self) -> None:
-        log.warning("another broker became the controller", broker=self._broker_id)
-        self._term = None
-        self._require_term()
 
 
 def _ids() -> Iterator[uuid.UUID]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from ottla.base.errors import ApiError
+from ottla.base.errors import ApiError, ProtocolError
 
 KeyValue: TypeAlias = tuple[bytes, bytes | None]
 """A record of the coordinator's own topic; no value is a tombstone."""
@@ -45,11 +45,18 @@ def refuse(token: Token, code: int, message: str = "") -> Decision:
     return Decision(replies=((token, ApiError(code, message)),))
 
 
+class UnknownRecord(ProtocolError):
+    """A record of a kind that means nothing here: a newer broker's, or one for a feature that is not served."""
+
+
 class Shard(Protocol):
     """The machine behind one partition of a coordinator's topic."""
 
     def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
-        """Take in a record that is in the log: the only way in which durable state changes."""
+        """Take in a record that is in the log: the only way in which durable state changes.
+
+        UnknownRecord or another ProtocolError when it cannot be read; the state is then as it was.
+        """
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
         """A producer's transaction has ended, and with it what it wrote here counts or is void."""

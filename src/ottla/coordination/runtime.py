@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ottla.base.errors import ApiError, StorageError
-from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.cluster.image import Delta, Image
+from ottla.coordination import metrics
 from ottla.coordination.decision import Decision, Shard, Token, Transactional
+from ottla.coordination.loading import load
 from ottla.coordination.routing import partition_for
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.records.batch import NO_TIMESTAMP, iter_headers, parse_header
+from ottla.protocol.records.batch import NO_TIMESTAMP, parse_header
 from ottla.protocol.records.builder import build_batch
-from ottla.protocol.records.control import read_end_transaction_marker
-from ottla.protocol.records.record import Record, read_records
+from ottla.protocol.records.record import Record
 from ottla.replication.partition import Partition
 from ottla.replication.partitions import Partitions
 from ottla.storage.validate import ValidatedBatch
@@ -31,20 +31,27 @@ log = logger(__name__)
 
 S = TypeVar("S", bound=Shard)
 
-# What is replayed in one turn of the loop: some milliseconds' worth.
-_LOAD_BYTES = 64 * 1024
+# A log that could not be read is tried again after this long, then twice as long, and so on.
+_RETRY_S = 0.5
+_LONGEST_RETRY_S = 30.0
 
 
 class _Hosted(Generic[S]):
-    """One machine and the partition it lives on; `loaded` once its log has been replayed."""
+    """One machine and the partition it lives on; `loaded` once its log has been replayed.
 
-    __slots__ = ("failed", "loaded", "partition", "shard", "timer", "timer_ms", "waiting")
+    `unavailable` says why the log could not be read, for as long as that is so.
+    """
+
+    __slots__ = (
+        "failed", "loaded", "partition", "shard", "timer", "timer_ms", "unavailable", "waiting",
+    )  # fmt: skip
 
     def __init__(self, partition: Partition, shard: S) -> None:
         self.partition = partition
         self.shard = shard
         self.loaded = False
         self.failed = False
+        self.unavailable = ""
         self.timer: asyncio.TimerHandle | None = None
         self.timer_ms: int | None = None
         # Replies that wait for the high watermark, in the order of their offsets.
@@ -84,17 +91,22 @@ class Coordinator(Generic[S]):
             partition = self._partitions.find(self.topic, index)
             if partition is not None and index not in self._hosted:
                 hosted = self._hosted[index] = _Hosted(partition, self._make_shard(index))
-                self._tasks.spawn(self._load(index, hosted))
+                self._tasks.spawn(self._load(hosted))
 
     def partition_of(self, key: str) -> int | None:
         """The partition that a group or transactional id belongs to; None before the topic exists."""
         return partition_for(key, self._partition_count) if self._partition_count else None
 
     def shards(self) -> list[S]:
-        """Every machine that is loaded; ApiError while one of them is not."""
-        if not all(hosted.loaded for hosted in self._hosted.values()):
+        """Every machine; ApiError while one is being loaded. As in Kafka, one that cannot be is left out."""
+        readable = [hosted for hosted in self._hosted.values() if not hosted.unavailable]
+        if not all(hosted.loaded for hosted in readable):
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic} is being loaded")
-        return [hosted.shard for hosted in self._hosted.values()]
+        return [hosted.shard for hosted in readable]
+
+    def loaded_shards(self) -> list[S]:
+        """Every machine that is loaded, whatever the others do."""
+        return [hosted.shard for hosted in self._hosted.values() if hosted.loaded]
 
     def write(self, key: str, decide: Callable[[S, int], Decision]) -> None:
         """Let the machine of `key` decide, and carry it out; ApiError if this is not its coordinator."""
@@ -136,11 +148,16 @@ class Coordinator(Generic[S]):
             raise ApiError(
                 ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led by this broker"
             )
-        if not hosted.loaded:
+        if hosted.loaded:
+            return hosted
+        if hosted.unavailable:
             raise ApiError(
-                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{index} is being loaded"
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"{self.topic}-{index} cannot be read: {hosted.unavailable}",
             )
-        return hosted
+        raise ApiError(
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{index} is being loaded"
+        )
 
     def _carry_out(self, hosted: _Hosted[S], decision: Decision) -> None:
         if decision.records:
@@ -208,6 +225,7 @@ class Coordinator(Generic[S]):
     ) -> None:
         """An append failed: the machine may have run ahead of its log, so it is loaded anew."""
         index = hosted.partition.tp.partition
+        metrics.RELOADS.labels(topic=self.topic).value += 1
         log.warning("coordinator reloads", partition=hosted.partition.tp, reason=str(failure))
         gone = ApiError(ErrorCode.NOT_COORDINATOR, "the coordinator could not write; try again")
         self._discard(index)
@@ -215,7 +233,7 @@ class Coordinator(Generic[S]):
             token(gone)
         if self._partitions.find(self.topic, index) is hosted.partition:
             fresh = self._hosted[index] = _Hosted(hosted.partition, self._make_shard(index))
-            self._tasks.spawn(self._load(index, fresh))
+            self._tasks.spawn(self._load(fresh))
 
     def _discard(self, index: int) -> None:
         hosted = self._hosted.pop(index)
@@ -227,31 +245,33 @@ class Coordinator(Generic[S]):
         for token in (*(each[1] for each in waiting), *hosted.shard.parked()):
             token(gone)
 
-    async def _load(self, index: int, hosted: _Hosted[S]) -> None:
-        """Replay the log, a piece per turn of the loop."""
-        partition = hosted.partition
-        source, offset = partition.log, partition.log.start_offset
-        began = self._now_ms()
-        while offset < source.end_offset and not hosted.failed:
-            found = source.read(offset, _LOAD_BYTES, source.end_offset, at_least_one=True)
-            data = found.data
-            if found.cold is not None:
-                data = await asyncio.get_running_loop().run_in_executor(None, found.cold.read)
-            view = memoryview(data)
-            for pos, header in iter_headers(view):
-                _replay_batch(hosted.shard, view[pos : pos + header.size_bytes])
-                offset = header.last_offset + 1
-            await asyncio.sleep(0)
+    async def _load(self, hosted: _Hosted[S]) -> None:
+        """Bring a new machine to the end of its log; while that cannot be read, try again now and then."""
+        tp, began_ms, pause_s = hosted.partition.tp, self._now_ms(), _RETRY_S
+        while not hosted.failed:
+            try:
+                await load(hosted.shard, hosted.partition.log, lambda: not hosted.failed)
+                break
+            except StorageError as failure:
+                hosted.unavailable = str(failure)
+                metrics.LOAD_FAILURES.labels(topic=tp.topic).value += 1
+                log.error("coordinator cannot be loaded", partition=tp, reason=str(failure))
+            except Exception:
+                # A flaw of the machine: to try again is no use, and to say "loading" for ever would be a lie.
+                hosted.unavailable = "a record upset the coordinator; its log says how"
+                log.exception("coordinator cannot be loaded", partition=tp)
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_RETRY_S)
+            hosted.shard = self._make_shard(tp.partition)
         if hosted.failed:
             return
         hosted.shard.loaded(self._now_ms())
-        hosted.loaded = True
+        hosted.loaded, hosted.unavailable = True, ""
         self._set_timer(hosted)
-        log.debug(
-            "coordinator loaded",
-            partition=TopicPartition(self.topic, index),
-            took_ms=self._now_ms() - began,
-        )
+        took_ms = self._now_ms() - began_ms
+        metrics.LOAD_SECONDS.labels(topic=tp.topic).observe(took_ms / 1000)
+        log.debug("coordinator loaded", partition=tp, took_ms=took_ms)
 
 
 def _producer(transactional: Transactional | None) -> dict[str, Any]:
@@ -262,20 +282,3 @@ def _producer(transactional: Transactional | None) -> dict[str, Any]:
         "producer_epoch": transactional.producer_epoch,
         "transactional": True,
     }
-
-
-def _replay_batch(shard: Shard, batch: memoryview) -> None:
-    header = parse_header(batch)
-    if header.is_control:
-        marker = read_end_transaction_marker(batch)
-        if marker is not None:
-            shard.replay_marker(header.producer_id, marker.committed)
-        return
-    transactional = (
-        Transactional(header.producer_id, header.producer_epoch)
-        if header.is_transactional
-        else None
-    )
-    for record in read_records(batch):
-        if record.key is not None:
-            shard.replay(record.key, record.value, transactional)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 from ottla.base.metrics import gauge
 from ottla.broker import metrics
 from ottla.broker.fetch_sessions import FetchSessions
+from ottla.coordination import metrics as coordination
+from ottla.coordination.groups.group import Group
+from ottla.coordination.groups.shard import GroupShard
+from ottla.coordination.runtime import Coordinator
+from ottla.coordination.transactions.shard import TransactionShard
 from ottla.replication.partitions import Partitions
+from ottla.storage import metrics as storage
 from ottla.storage.logs import Logs
 
 _LABELS = ("topic", "partition")
@@ -58,4 +65,36 @@ def watch_gauges(partitions: Partitions, sessions: FetchSessions, logs: Logs) ->
     MESSAGES_IN.set_rows(lambda: rates("messages_in"))
     metrics.FETCH_SESSIONS.set_function(lambda: len(sessions))
     metrics.FETCH_SESSION_EVICTIONS.set_function(lambda: sessions.evictions)
+    storage.PRODUCERS.set_function(lambda: logs.producer_limit.count)
+    storage.PRODUCERS_FORGOTTEN.set_function(lambda: logs.producer_limit.forgotten)
     OFFLINE_DIRECTORIES.set_function(lambda: sum(each.offline is not None for each in logs.dirs))
+
+
+def watch_coordinators(
+    groups: Coordinator[GroupShard], transactions: Coordinator[TransactionShard]
+) -> None:
+    """Point the gauges of groups and transactions at the machines of a running broker."""
+
+    def every_group() -> Iterator[Group]:
+        return (group for shard in groups.loaded_shards() for group in shard.groups.values())
+
+    def states() -> _Rows:
+        counted = Counter((group.type_name, group.state_name) for group in every_group())
+        yield from counted.items()
+
+    def members() -> _Rows:
+        for kind in ("classic", "consumer"):
+            sizes = (len(group.members) for group in every_group() if group.type_name == kind)
+            yield (kind,), sum(sizes)
+
+    def transaction_states() -> _Rows:
+        shards = transactions.loaded_shards()
+        found = Counter(each.state for shard in shards for each in shard.transactions.values())
+        yield from (((state.label,), count) for state, count in found.items())
+
+    coordination.GROUPS.set_rows(states)
+    coordination.GROUP_MEMBERS.set_rows(members)
+    coordination.COMMITTED_OFFSETS.set_function(
+        lambda: sum(len(shard.offsets) for shard in groups.loaded_shards())
+    )
+    coordination.TRANSACTIONS.set_rows(transaction_states)

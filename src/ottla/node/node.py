@@ -7,10 +7,9 @@ import random
 import resource
 import socket
 import time
-from pathlib import Path
 
 from ottla.base.errors import ApiError
-from ottla.base.ids import TopicPartition
+from ottla.base.ids import TopicPartition, id_text
 from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.broker import http
@@ -22,10 +21,12 @@ from ottla.broker.internal_topics import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 from ottla.broker.pauses import PauseWatch, settle_memory
 from ottla.broker.server import Server
 from ottla.cluster.image import Delta, Image, TopicChange
+from ottla.cluster.membership import Membership, ensure_secret
 from ottla.cluster.metadata import Metadata
+from ottla.cluster.presence import Presence
 from ottla.cluster.producer_ids import ProducerIds
-from ottla.cluster.registration import ensure_cluster_id, register_broker
-from ottla.cluster.sqlite_tree import SqliteTree, open_tree
+from ottla.cluster.registration import Registration
+from ottla.cluster.tree import Tree
 from ottla.cluster.znodes import BrokerNode, Endpoint
 from ottla.config.dynamic import Overlay
 from ottla.config.live import LiveSettings
@@ -39,14 +40,12 @@ from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
+from ottla.node.tree import open_home
 from ottla.protocol.errors import ErrorCode
 from ottla.replication.partitions import Partitions
 from ottla.storage.logs import Logs
 
 log = logger(__name__)
-
-TREE_FILE = "metadata.sqlite"
-ENGINE = "embedded"
 
 
 class Node:
@@ -59,7 +58,8 @@ class Node:
         self._tasks = Tasks()
         self._pauses = PauseWatch()
         self._endpoints: tuple[Endpoint, ...] = ()
-        self._tree: SqliteTree | None = None
+        self._tree: Tree | None = None
+        self._presence: Presence | None = None
         self._metadata: Metadata | None = None
         self._logs: Logs | None = None
         self._server: Server | None = None
@@ -74,8 +74,9 @@ class Node:
         sockets = self._bind()
         logs = self._logs = Logs(self._settings.storage, self._log_config, now_ms)
         logs.lock()
-        tree = self._tree = open_tree(Path(logs.dirs[0].path) / TREE_FILE)
-        logs.identify(await ensure_cluster_id(tree), self._node_id, ENGINE)
+        tree, cluster_id, self._node_id = await open_home(self._settings, logs)
+        self._tree = tree
+        membership = Membership(self._node_id, cluster_id, await ensure_secret(tree))
         metadata = self._metadata = Metadata(tree)
         partitions = self._partitions = Partitions(self._node_id, logs, self._live, now_ms)
         controller = Controller(metadata, self._live, self._node_id)
@@ -90,11 +91,11 @@ class Node:
         transactions = await self._coordinate_transactions(
             metadata, partitions, producer_ids, markers
         )
-        await register_broker(tree, self._node_id, self._description())
-        await controller.elect(now_ms())
+        await self._appear(tree, logs, membership, controller)
         slots = self._settings.server.max_incremental_fetch_session_cache_slots
         broker = Broker(
             node_id=self._node_id,
+            membership=membership,
             settings=self._live,
             metadata=metadata,
             controller=controller,
@@ -132,6 +133,8 @@ class Node:
             await self._server.stop()
         await self._tasks.cancel()
         self._pauses.stop()
+        if self._presence is not None:
+            await self._presence.close()
         if self._metadata is not None:
             await self._metadata.close()
         if self._logs is not None:
@@ -197,6 +200,20 @@ class Node:
             if self._logs is not None:
                 self._logs.config = self._live.now.storage
 
+    async def _appear(
+        self, tree: Tree, logs: Logs, membership: Membership, controller: Controller
+    ) -> None:
+        """Register, and again whenever the registration is gone: then the epochs are new ones."""
+
+        async def registered(registration: Registration) -> None:
+            membership.broker_epoch = registration.broker_epoch
+            membership.incarnation = registration.incarnation
+            await controller.elect(now_ms())
+
+        directories = [id_text(each.directory_id) for each in logs.dirs if each.offline is None]
+        self._presence = Presence(tree, self._node_id, self._description, directories, registered)
+        await self._presence.open()
+
     async def _coordinate_groups(
         self, metadata: Metadata, partitions: Partitions
     ) -> Coordinator[GroupShard]:
@@ -234,8 +251,13 @@ class Node:
                 )
             return taken
 
+        def count_open() -> int:
+            return sum(shard.open_count for shard in transactions.loaded_shards())
+
         def make_shard(index: int) -> TransactionShard:
-            return TransactionShard(self._settings.transactions, new_producer_id, markers)
+            return TransactionShard(
+                self._settings.transactions, new_producer_id, markers, count_open
+            )
 
         transactions = Coordinator(TRANSACTIONS_TOPIC, make_shard, partitions, self._tasks, now_ms)
         markers.serve(transactions)

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 NEVER = 0x7FFF
+FIRST_OWN = 10_000
 
 
 class ApiKey(IntEnum):
@@ -36,6 +37,11 @@ class ApiKey(IntEnum):
     def api_name(self) -> str:
         """Kafka's name of the API, such as ListOffsets."""
         return self.name.title().replace("_", "")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether Kafka knows no such API."""
+        return self >= FIRST_OWN
 
     PRODUCE = 0, 3, 13, 9
     FETCH = 1, 4, 18, 12
@@ -86,6 +92,7 @@ class ApiKey(IntEnum):
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50, 0, 0, 0
     ALTER_USER_SCRAM_CREDENTIALS = 51, 0, 0, 0
     DESCRIBE_QUORUM = 55, 0, 2, 0
+    ALTER_PARTITION = 56, 2, 3, 0
     UPDATE_FEATURES = 57, 0, 2, 0
     DESCRIBE_CLUSTER = 60, 0, 2, 0
     DESCRIBE_PRODUCERS = 61, 0, 0, 0
@@ -114,3 +121,8 @@ class ApiKey(IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90, 0, 1, 0
     ALTER_SHARE_GROUP_OFFSETS = 91, 0, 0, 0
     DELETE_SHARE_GROUP_OFFSETS = 92, 0, 0, 0
+
+    # ottla's own, far from any that Kafka may come to use.
+    BROKER_HELLO = 10_000, 0, 0, 0
+    BROKER_SHUTDOWN = 10_001, 0, 0, 0
+    REPLICA_ENDS = 10_002, 0, 0, 0

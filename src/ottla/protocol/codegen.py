@@ -8,8 +8,8 @@ from typing import Any
 
 from ottla.protocol.schema import Field, Struct
 
-FORMATS = {"boolean": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q"}
-WIDTHS = {"boolean": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uuid": 16}
+FORMATS = {"boolean": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "float64": "d"}
+WIDTHS = {"boolean": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float64": 8, "uuid": 16}
 LONGEST_STRING = 0x7FFF
 SHORT_RUN = 16
 """Arrays of integers below this length use structs made beforehand."""

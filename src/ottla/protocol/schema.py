@@ -94,6 +94,11 @@ def int64(default: int = 0, **versions: Any) -> Any:
     return Field("int64", default, **versions)
 
 
+def float64(default: float = 0.0, **versions: Any) -> Any:
+    """Eight bytes of an IEEE double, big endian."""
+    return Field("float64", default, **versions)
+
+
 def uuid(**versions: Any) -> Any:
     """Sixteen bytes; zero stands for none."""
     return Field("uuid", ZERO_UUID, **versions)

@@ -41,7 +41,9 @@ class Partitions:
         self._logs = logs
         self._settings = settings
         self._now_ms = now_ms
-        # Who hears that a replica outside of the ISR may have caught up.
+        # Who hears that a partition has another leader, that it is gone, that a replica may have caught up.
+        self.on_placed: Callable[[Partition], None] = _nobody
+        self.on_removed: Callable[[Partition], None] = _nobody
         self.on_caught_up: Callable[[Partition], None] = _nobody
         self._topics: dict[Topic, dict[int, Partition]] = {}
         self._unopened: set[tuple[Topic, int]] = set()
@@ -121,6 +123,7 @@ class Partitions:
         partition = hosted.get(placed.partition)
         if partition is not None:
             partition.place(placed, self._now_ms())
+            self.on_placed(partition)
             return
         tp = TopicPartition(topic.name, placed.partition)
         try:
@@ -135,6 +138,7 @@ class Partitions:
         if opened.wants_sync:
             # After a crash nobody knows what of the log was on the disk; until it is, it is not committed.
             self.flush(partition)
+        self.on_placed(partition)
 
     def _create(self, tp: TopicPartition, topic_id: UUID, existed: bool) -> Log:
         if existed and any(log_dir.offline is not None for log_dir in self._logs.dirs):
@@ -155,6 +159,7 @@ class Partitions:
         partition = hosted.pop(index, None)
         if partition is None:
             return
+        self.on_removed(partition)
         partition.fail_waiters(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         try:
             self._logs.delete(partition.tp)

@@ -107,6 +107,7 @@ class Log:
         self.high_watermark = self.start_offset
         self.epochs: LeaderEpochs = loaded.epochs
         self.producers: ProducerState = loaded.producers
+        log_dir.producer_limit.adopt(self.producers)
         self.last_flush_ms = 0
         self._active = self.segments[-1]
         self._snapshots: Snapshots = loaded.snapshots
@@ -387,7 +388,9 @@ class Log:
         self.end_offset = max(active.restore_tail(), active.base_offset)
         self._after_truncation()
         self.epochs.truncate_from_end(self.end_offset)
-        self.producers = load_producers(self.segments, self._snapshots, self.end_offset, now_ms)
+        self._replace_producers(
+            load_producers(self.segments, self._snapshots, self.end_offset, now_ms)
+        )
         log.info("log truncated", partition=self.tp, offset=self.end_offset)
 
     def reset_to(self, offset: int, now_ms: int) -> None:
@@ -399,8 +402,13 @@ class Log:
         self._after_truncation()
         self._snapshots.keep(lambda _: False)
         self.epochs.clear()
-        self.producers = ProducerState()
+        self._replace_producers(ProducerState())
         log.info("log emptied", partition=self.tp, offset=offset)
+
+    def _replace_producers(self, producers: ProducerState) -> None:
+        self.log_dir.producer_limit.release(self.producers)
+        self.producers = producers
+        self.log_dir.producer_limit.adopt(producers)
 
     def advance_start_offset(self, offset: int) -> bool:
         """Hide the records below an offset; their segments go with the next retention run."""
@@ -476,6 +484,7 @@ class Log:
                 self.flush_done(ticket)
         for segment in self.segments:
             segment.close()
+        self.log_dir.producer_limit.release(self.producers)
         # Whoever still holds the log learns so, without harm to the directory it was in.
         self.log_dir = LogDir(self.log_dir.path)
         self.log_dir.offline = LogDirOffline(f"the log of {self.tp} is closed")

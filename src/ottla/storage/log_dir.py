@@ -6,7 +6,9 @@ from collections.abc import Callable
 from ottla.base.errors import ConfigError, LogDirOffline
 from ottla.base.ids import id_text, new_topic_id, parse_id
 from ottla.base.log import logger
+from ottla.base.units import INT_MAX
 from ottla.storage import fs
+from ottla.storage.producer_limit import ProducerLimit
 
 META_PROPERTIES = "meta.properties"
 LOCK_FILE = ".lock"
@@ -17,10 +19,12 @@ log = logger(__name__)
 class LogDir:
     """A log directory, shared by the logs in it."""
 
-    __slots__ = ("_lock", "directory_id", "offline", "on_offline", "path")
+    __slots__ = ("_lock", "directory_id", "offline", "on_offline", "path", "producer_limit")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, producer_limit: ProducerLimit | None = None) -> None:
         self.path = path
+        # Shared by the directories of a broker.
+        self.producer_limit = producer_limit or ProducerLimit(INT_MAX)
         self.directory_id = uuid.UUID(int=0)
         # The error that took the directory out of use; only a restart clears it.
         self.offline: LogDirOffline | None = None

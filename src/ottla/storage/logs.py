@@ -24,6 +24,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_dir import LogDir
 from ottla.storage.log_read import ColdRead
 from ottla.storage.partition_metadata import read_topic_id, write_topic_id
+from ottla.storage.producer_limit import ProducerLimit
 
 log = logger(__name__)
 
@@ -53,7 +54,8 @@ class Logs:
 
     def __init__(self, config: StorageConfig, config_for: ConfigFor, clock: Clock) -> None:
         self.config = config
-        self.dirs = [LogDir(os.path.abspath(path)) for path in config.log_dirs]
+        self.producer_limit = ProducerLimit(config.max_producers)
+        self.dirs = [LogDir(os.path.abspath(path), self.producer_limit) for path in config.log_dirs]
         self.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
         self.flusher = Flusher(self.executor)
         self.on_offline: Callable[[LogDir, list[TopicPartition]], None] | None = None

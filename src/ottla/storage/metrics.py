@@ -18,3 +18,9 @@ CLEANER_UNCLEANABLE = gauge(
     "ottla_log_cleaner_uncleanable_partitions",
     "Partitions not compacted any more because that failed; a restart tries again.",
 )
+PRODUCERS = gauge(
+    "ottla_producers", "Producers that partitions remember, each counted for every partition."
+)
+PRODUCERS_FORGOTTEN = counter(
+    "ottla_producers_forgotten_total", "Producers forgotten because of ottla.max.producers."
+)

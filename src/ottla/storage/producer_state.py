@@ -5,7 +5,9 @@ the four batches before the last: a hundred thousand producers then cost one byt
 dict of ints, which the garbage collector need not walk, and a snapshot is a join of slices.
 
 Differs from Kafka: the timestamp of a producer is the broker's clock at its last append, not the
-client's, so that a client without a sane clock is not expired early.
+client's, so that a client without a sane clock is not expired early. And the batches of an aborted transaction do not
+count as sent before: a client that uses their sequences again is told that they are out of order, where Kafka says that
+all is well and drops the records.
 """
 
 import struct
@@ -18,6 +20,7 @@ from ottla.base.errors import ApiError, CorruptLog
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import BatchHeader
 from ottla.protocol.records.control import EndTransactionMarker
+from ottla.storage.producer_limit import ProducerLimit
 
 _HEAD = struct.Struct(">qhiqiqiq")
 _BATCH = struct.Struct(">iqi")
@@ -68,7 +71,7 @@ class ProducerEntry(NamedTuple):
 class ProducerState:
     """The producers of one partition."""
 
-    __slots__ = ("_completed", "_open", "_rows", "_slots")
+    __slots__ = ("_completed", "_open", "_rows", "_slots", "limit")
 
     def __init__(self) -> None:
         self._slots: dict[int, int] = {}
@@ -76,6 +79,8 @@ class ProducerState:
         # Keyed by first offset and in that order, since a transaction starts at the log's end.
         self._open: dict[int, int] = {}
         self._completed: list[tuple[int, int]] = []
+        # What all partitions share; None for one that stands alone.
+        self.limit: ProducerLimit | None = None
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -187,8 +192,17 @@ class ProducerState:
             if txn_first_offset < 0 and timestamp <= oldest_kept
         ]
         for producer_id in gone:
-            self._remove(producer_id)
+            self.forget(producer_id)
         return len(gone)
+
+    def idlest(self, begin: int, end: int) -> ProducerEntry | None:
+        """Of the producers in these rows, the one silent for longest that has no transaction open."""
+        oldest, found = 0, None
+        for slot in range(begin * _ROW_SIZE, end * _ROW_SIZE, _ROW_SIZE):
+            _, timestamp, txn_first_offset = _AGE.unpack_from(self._rows, slot)
+            if txn_first_offset < 0 and (found is None or timestamp < oldest):
+                oldest, found = timestamp, slot
+        return None if found is None else ProducerEntry(*_HEAD.unpack_from(self._rows, found))
 
     def recall(self, header: BatchHeader) -> None:
         """Put a batch found in the log back into the window that a snapshot does not keep."""
@@ -232,11 +246,14 @@ class ProducerState:
         return state
 
     def _new_row(self, producer_id: int, epoch: int) -> int:
+        if self.limit is not None:
+            self.limit.admit(self)
         slot = self._slots[producer_id] = len(self._rows)
         self._rows += _HEAD.pack(producer_id, epoch, -1, -1, 0, -1, -1, -1) + _NO_OLDER
         return slot
 
-    def _remove(self, producer_id: int) -> None:
+    def forget(self, producer_id: int) -> None:
+        """Know nothing of a producer any more: it may start anew with any sequence."""
         slot = self._slots.pop(producer_id)
         last = len(self._rows) - _ROW_SIZE
         if slot != last:
@@ -244,6 +261,8 @@ class ProducerState:
             (moved,) = struct.unpack_from(">q", self._rows, slot)
             self._slots[moved] = slot
         del self._rows[last:]
+        if self.limit is not None:
+            self.limit.removed(self)
 
     def _add_batch(self, slot: int, header: BatchHeader, base_offset: int, now_ms: int) -> None:
         rows = self._rows
@@ -279,6 +298,10 @@ class ProducerState:
             # A new epoch starts at sequence 0 (KIP-890 bumps it with every transaction).
             self._rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
             entry = entry._replace(last_sequence=-1, last_offset=-1, offset_delta=0)
+        elif not marker.committed:
+            # Nobody sends its batches again, but librdkafka may give their sequences to the next transaction's.
+            self._rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
+            entry = entry._replace(last_offset=-1, offset_delta=0)
         entry = entry._replace(
             epoch=header.producer_epoch,
             timestamp=now_ms,

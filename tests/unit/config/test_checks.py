@@ -22,7 +22,7 @@ MAP = "listener.security.protocol.map"
         "create.topic.policy.class.name=com.example.Policy",
         "config.providers=file",
         "remote.log.storage.system.enable=true",
-        "zookeeper.connect=localhost:2181",
+        "zookeeper.ssl.client.enable=true",
         "listeners=SSL://:9092",
         "listeners=SASL_PLAINTEXT://:9092",
         "process.roles=controller",
@@ -53,7 +53,8 @@ def test_secrets_are_not_repeated():
         "security.inter.broker.protocol=PLAINTEXT",
         "connections.max.reauth.ms=0",
         "remote.log.storage.system.enable=false",
-        "zookeeper.connection.timeout.ms=18000",
+        "zookeeper.max.in.flight.requests=10",
+        "zookeeper.ssl.client.enable=false",
         "listener.name.internal.max.connections=5",
     ],
 )

@@ -19,7 +19,16 @@ BROKER = facts("broker")
 TOPIC = facts("topic")
 EVERY: list[Setting | Synonym] = [row.setting for row in TABLE.values()]
 EVERY += [synonym for synonym, _ in SYNONYMS.values()]
-KAFKAS = [row for row in EVERY if not row.name.startswith(PREFIX)]
+KAFKA_3_9 = {
+    "zookeeper.connect": ("string", ""),
+    "zookeeper.session.timeout.ms": ("int", "18000"),
+    "zookeeper.connection.timeout.ms": ("int", ""),
+    "zookeeper.set.acl": ("boolean", "false"),
+    "broker.id.generation.enable": ("boolean", "true"),
+    "reserved.broker.max.id": ("int", "1000"),
+}
+"""Type and default of what went with ZooKeeper: Kafka 4 has it no longer."""
+KAFKAS = [row for row in EVERY if not row.name.startswith(PREFIX) and row.name not in KAFKA_3_9]
 
 OWN_DEFAULTS = {
     "node.id",  # Kafka requires it
@@ -51,6 +60,12 @@ def test_types_and_defaults_are_kafkas(row):
     assert row.kind.word == fact.type
     if row.name not in OWN_DEFAULTS:
         assert (row.default_text() or "") == ("" if fact.default == "null" else fact.default)
+
+
+@pytest.mark.parametrize("name", KAFKA_3_9)
+def test_what_kafka_had_for_zookeeper_is_as_it_was(name):
+    row = TABLE[name].setting
+    assert (row.kind.word, row.default_text() or "") == KAFKA_3_9[name]
 
 
 @pytest.mark.parametrize("row", [row.setting for row in TABLE.values()], ids=list(TABLE))

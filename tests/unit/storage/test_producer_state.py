@@ -128,6 +128,21 @@ def test_an_aborted_transaction_knows_the_stable_offset_after_it() -> None:
     assert state.last_stable_offset(done) == 6
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_sequences_of_an_aborted_transaction_are_not_mistaken_for_retries(restarts: bool) -> None:
+    state = ProducerState()
+    accept(state, in_txn(0), 0)
+    accept(state, in_txn(1), 1)
+    state.update(parse_header(make_marker(7, commit=False)), 2, NOW_MS, ABORT)
+    if restarts:
+        state = ProducerState.decode_snapshot(state.encode_snapshot())
+        state.recall(in_txn(0)._replace(base_offset=0))
+    for reused in (in_txn(0), in_txn(1)):
+        assert refused(state, reused) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    accept(state, in_txn(2), 3)
+    assert state.check(in_txn(2)) == Duplicate(3, 3)
+
+
 def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
     state = ProducerState()
     accept(state, in_txn(0), 0)

@@ -2,7 +2,7 @@
 
 Versions: v7 sessions (KIP-227) · v9 leader epoch (KIP-320) · v11 rack · v12 flexible, diverging epoch · v13 topic ids ·
 v15 replica state · v17 directory id · v18 high watermark of the asking replica.
-Differs from Apache Kafka: rack is ignored, as every partition has one replica.
+A follower's fetch says how far it has come: that is what moves the high watermark.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ottla.base.errors import ApiError, StorageError
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
 from ottla.broker.fetch_sessions import Opened
-from ottla.broker.reply import Buffers, Pending, Piece, Reply
+from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.fetch_frames import (
     FIRST_WITH_TOPIC_ID,
@@ -40,6 +40,8 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Answer from the log at once, or when enough has come, or when the client's patience ends."""
     request = parse_fetch(frame, pos, context.version)
     broker = context.broker
+    if request.replica_id >= 0 and request.replica_id != context.connection.peer:
+        raise CloseConnection(f"a client fetches in the name of broker {request.replica_id}")
     opened = broker.fetch_sessions.open(
         request, context.version >= FIRST_WITH_TOPIC_ID, broker.now_ms()
     )
@@ -54,14 +56,17 @@ class _Fetch:
     """One request under way; it may look at its partitions several times before it answers."""
 
     __slots__ = (
-        "_cold", "_context", "_data", "_max_bytes", "_min_bytes", "_opened", "_pending", "_request", "_scheduled",
-        "_size", "_timer", "_unknown", "_urgent",
+        "_cold", "_context", "_data", "_follower_id", "_is_new", "_max_bytes", "_min_bytes", "_opened", "_pending",
+        "_request", "_scheduled", "_size", "_timer", "_unknown", "_urgent",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: FetchRequest, opened: Opened) -> None:
         self._context = context
         self._request = request
         self._opened = opened
+        self._follower_id = request.replica_id
+        # A follower has come as far as it says when its fetch arrives, not whenever that is looked at again.
+        self._is_new = True
         self._pending: Pending | None = None
         self._timer: TimerHandle | None = None
         self._scheduled = False
@@ -104,17 +109,25 @@ class _Fetch:
             self._data.append((topic, data))
         self._urgent |= unknown > self._unknown
         self._unknown = unknown
+        self._is_new = False
 
     def _is_enough(self) -> bool:
         return self._size >= self._min_bytes or self._urgent
 
     def _read(self, partition: Partition, wanted: FetchPartition, budget: int) -> PartitionData:
         partition.check_leader_epoch(wanted.current_leader_epoch)
+        diverging = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)
+        if self._follower_id >= 0 and self._is_new and diverging is None:
+            partition.replica_fetched(
+                self._follower_id,
+                self._request.replica_epoch,
+                wanted.fetch_offset,
+                self._context.broker.now_ms(),
+            )
         high_watermark = partition.high_watermark
         stable = partition.last_stable_offset
-        upper = stable if self._request.read_committed else high_watermark
+        upper = self._upper(partition, high_watermark, stable)
         log_start = partition.log.start_offset
-        diverging = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)
         if diverging is not None:
             self._urgent = True
             return PartitionData(
@@ -142,6 +155,12 @@ class _Fetch:
             wanted.partition, 0, high_watermark, stable, log_start, records, aborted
         )
 
+    def _upper(self, partition: Partition, high_watermark: int, stable: int) -> int:
+        """Consumers see what is committed; followers fetch what is to become so."""
+        if self._follower_id >= 0:
+            return partition.log.end_offset
+        return stable if self._request.read_committed else high_watermark
+
     def _read_cold(self) -> None:
         """Go on beside the loop; what was found in the page cache is read before anything can happen to its files."""
         self._data = [(topic, _read_now(data)) for topic, data in self._data]
@@ -168,7 +187,10 @@ class _Fetch:
             self._request.max_wait_ms / 1000, self._answer
         )
         for partition in self._hosted():
-            partition.add_waiter(self)
+            if self._follower_id >= 0:
+                partition.add_replica_waiter(self)
+            else:
+                partition.add_waiter(self)
 
     def _hosted(self) -> list[Partition]:
         find = self._context.broker.partitions.find

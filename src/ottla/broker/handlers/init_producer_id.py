@@ -85,7 +85,7 @@ async def _ask(broker: Broker, request: InitProducerIdRequest, transactional_id:
 def _check_limit(broker: Broker, transactional_id: str) -> None:
     """Every transactional id is remembered for a week: a client that invents one per run must not fill the memory."""
     limit = broker.settings.now.transactions.max_transactional_ids
-    shards = broker.transactions.shards()
+    shards = broker.transactions.loaded_shards()
     if sum(len(shard.transactions) for shard in shards) < limit:
         return
     if not any(transactional_id in shard.transactions for shard in shards):

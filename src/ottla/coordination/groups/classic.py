@@ -39,6 +39,10 @@ NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 FIRST_WITH_MEMBER_ID_REQUIRED: Final = 4
 FIRST_WITH_SKIP_ASSIGNMENT: Final = 9
 LAST_GENERATION: Final = 2**31 - 1
+# Even with no initial delay an empty group waits this long for members that start together: who comes just after a
+# generation has begun is let in at the others' next heartbeat, seconds later. Kafka's coordinator takes as long to
+# write a new group (group.coordinator.append.linger.ms).
+SHORTEST_GATHERING_MS: Final = 5
 
 
 class ClassicGroup(RememberedGroup):
@@ -231,13 +235,16 @@ class ClassicGroup(RememberedGroup):
         self._become(PREPARING, effects.now_ms)
         timeout_ms = self.members.longest_rebalance_timeout_ms()
         if was_empty:
-            delay_ms = self._config.group_initial_rebalance_delay_ms
+            delay_ms = self._initial_delay_ms()
             self._gathering_ms = max(timeout_ms - delay_ms, 0)
             self._newcomers = False
             self._schedule(JOIN, effects.now_ms + delay_ms)
         else:
             self._schedule(JOIN, effects.now_ms + timeout_ms)
             self._complete_if_all_joined(effects)
+
+    def _initial_delay_ms(self) -> int:
+        return max(self._config.group_initial_rebalance_delay_ms, SHORTEST_GATHERING_MS)
 
     def _complete_if_all_joined(self, effects: Effects) -> None:
         all_joined = self.members.awaiting == len(self.members) and not self.pending
@@ -247,7 +254,7 @@ class ClassicGroup(RememberedGroup):
     def _gathered(self, effects: Effects) -> None:
         """The time to gather is over; an empty group waits on as long as members keep coming."""
         if self._gathering_ms and self._newcomers:
-            delay_ms = min(self._config.group_initial_rebalance_delay_ms, self._gathering_ms)
+            delay_ms = min(self._initial_delay_ms(), self._gathering_ms)
             self._gathering_ms -= delay_ms
             self._newcomers = False
             self._schedule(JOIN, effects.now_ms + delay_ms)

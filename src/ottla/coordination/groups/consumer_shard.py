@@ -44,6 +44,8 @@ def heartbeat(
     if opened.records:
         # Members that came along from a classic group begin a session here.
         opened.group.loaded(now_ms)
+        kind = opened.group.type_name
+        shard.history.note(request.group_id, now_ms, "converted", detail=kind)
     return Decision([*opened.records, *decided.records], [*opened.replies, *decided.replies])
 
 
@@ -61,7 +63,9 @@ def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
     records = upgrade.records(group, shard.config, shard.topics.image)
     for key, value in records:
         if value is not None:
-            _replay_into(fresh, key, value)
+            named = consumer_records.decode_key(key)
+            decoded = consumer_records.decode_value(named.kind, value)
+            fresh.replay(named.kind, named.name, decoded)
     again = ApiError(ErrorCode.REBALANCE_IN_PROGRESS, "the group moves to the consumer protocol")
     return _Opened(fresh, records, [(token, again) for token in group.parked()])
 
@@ -74,6 +78,8 @@ def new_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
 def replay(shard: GroupShard, key: bytes, value: bytes | None) -> None:
     """Take in a record whose key is of KEY_VERSIONS."""
     named = consumer_records.decode_key(key)
+    # Before anything changes: it may turn out to be damaged.
+    decoded = None if value is None else consumer_records.decode_value(named.kind, value)
     group = shard.groups.get(named.group_id)
     if not isinstance(group, ConsumerGroup):
         if value is None:
@@ -84,12 +90,5 @@ def replay(shard: GroupShard, key: bytes, value: bytes | None) -> None:
         group = shard.groups[named.group_id] = new_group(shard, named.group_id)
     if named.kind is Kind.EPOCH and value is None:
         del shard.groups[named.group_id]
-        shard.history.forget(named.group_id)
         return
-    _replay_into(group, key, value)
-
-
-def _replay_into(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    named = consumer_records.decode_key(key)
-    decoded = None if value is None else consumer_records.decode_value(named.kind, value)
     group.replay(named.kind, named.name, decoded)

@@ -46,6 +46,7 @@ def records(group: ConsumerGroup, leaving: Sequence[Member], now_ms: int) -> lis
     for member in left:
         group.cancel_timers(member.member_id)
     group.timers.schedule((DOWNGRADED, group.group_id, ""), now_ms)
+    group.history.note(group.group_id, now_ms, "converted", detail="classic")
     protocol = _chosen([_protocols(member) for member in left])
     value = GroupValue(
         protocol_type=CONSUMER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import NamedTuple, Protocol
 
 from ottla.coordination.decision import Decision, KeyValue, Token
@@ -26,6 +26,10 @@ class Group(OffsetGroup, Protocol):
     """A group of either kind; the classic requests are part of it, since members of both kinds may send them."""
 
     group_id: str
+
+    @property
+    def members(self) -> Sized:
+        """Everybody who is in it."""
 
     @property
     def type_name(self) -> str:

@@ -5,15 +5,24 @@ Kept in memory and bounded, for people who ask why; generations are also learned
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Final, NamedTuple
+
+from ottla.coordination import metrics
 
 EVENTS_PER_GROUP: Final = 64
 GENERATIONS_PER_GROUP: Final = 16
+SIZE: Final = 4_000
+"""Of all groups of a coordinator's partition: an event is one, an owner is one and more if it owns much."""
+ASSIGNMENT_BYTES: Final = 256
 
 
 class Event(NamedTuple):
-    """One change: `what` is "joined", "left", "expired", "replaced", "rebalance" or "empty"."""
+    """One change.
+
+    `what` is "joined", "left", "expired" or "replaced" of a member, "rebalance", "empty", "converted" (to the protocol
+    that `detail` names) or "deleted" of the group.
+    """
 
     at_ms: int
     what: str
@@ -45,30 +54,48 @@ class _Past:
     __slots__ = ("events", "generations")
 
     def __init__(self) -> None:
-        self.events: deque[Event] = deque(maxlen=EVENTS_PER_GROUP)
-        self.generations: deque[Generation] = deque(maxlen=GENERATIONS_PER_GROUP)
+        self.events: deque[Event] = deque()
+        self.generations: deque[Generation] = deque()
 
 
 class History:
-    """The recent past of every group, forgotten with the group."""
+    """The recent past of the groups to which something happened last.
 
-    __slots__ = ("_groups",)
+    It outlives the group, so that who asks what became of it is told; only what others did since pushes it out.
+    """
+
+    __slots__ = ("_groups", "_size")
 
     def __init__(self) -> None:
-        self._groups: dict[str, _Past] = {}
+        self._groups: OrderedDict[str, _Past] = OrderedDict()
+        self._size = 0
 
     def note(
         self, group_id: str, at_ms: int, what: str, member_id: str = "", detail: str = ""
     ) -> None:
-        """Something happened to a group."""
-        self._past(group_id).events.append(Event(at_ms, what, member_id, detail))
+        """Something happened to a group, which is counted too."""
+        if what in metrics.MEMBER_CHANGES:
+            metrics.MEMBER_CHANGES[what].value += 1
+        elif what == "rebalance":
+            metrics.GROUP_REBALANCES.value += 1
+        events = self._past(group_id).events
+        events.append(Event(at_ms, what, member_id, detail))
+        self._size += 1
+        if len(events) > EVENTS_PER_GROUP:
+            events.popleft()
+            self._size -= 1
+        self._shrink()
 
     def assigned(self, group_id: str, generation: Generation) -> None:
         """A generation has got its assignment; a static member that came back replaces the same generation."""
         generations = self._past(group_id).generations
         if generations and generations[-1].generation == generation.generation:
-            generations.pop()
+            self._size -= _size_of(generations.pop())
         generations.append(generation)
+        self._size += _size_of(generation)
+        if len(generations) > GENERATIONS_PER_GROUP:
+            self._size -= _size_of(generations.popleft())
+        self._shrink()
 
     def events(self, group_id: str) -> tuple[Event, ...]:
         """The oldest first."""
@@ -80,12 +107,25 @@ class History:
         past = self._groups.get(group_id)
         return () if past is None else tuple(past.generations)
 
-    def forget(self, group_id: str) -> None:
-        """The group is gone."""
-        self._groups.pop(group_id, None)
-
     def _past(self, group_id: str) -> _Past:
         past = self._groups.get(group_id)
         if past is None:
             past = self._groups[group_id] = _Past()
+        else:
+            self._groups.move_to_end(group_id)
         return past
+
+    def _shrink(self) -> None:
+        """Forget groups to which nothing happened for longest, then old generations of the one that is left."""
+        while self._size > SIZE and len(self._groups) > 1:
+            _, past = self._groups.popitem(last=False)
+            self._size -= len(past.events) + sum(map(_size_of, past.generations))
+        if self._size > SIZE:
+            [last] = self._groups.values()
+            while self._size > SIZE and len(last.generations) > 1:
+                self._size -= _size_of(last.generations.popleft())
+
+
+def _size_of(generation: Generation) -> int:
+    owners = generation.owners
+    return 1 + sum(1 + len(owner.assignment) // ASSIGNMENT_BYTES for owner in owners)

@@ -1,8 +1,9 @@
 """Pure: what became of each group's positions lately: who moved them, when, from where to where.
 
 Kept in memory, bounded, and built by replay: after a restart the moves are those the log still tells, without the names
-of who made them. Steps of one author that lead forward within a minute are one entry, so that the commits of a busy
-consumer do not push out the reset that somebody wants to undo.
+of who made them. Steps of one author that lead forward within a minute are one entry, and such entries are forgotten
+before those that led back or deleted: the commits of a busy consumer do not push out the reset that somebody wants to
+undo.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from ottla.base.ids import TopicPartition
 GROUPS: Final = 1_000
 ENTRIES_PER_GROUP: Final = 64
 MOVES_PER_GROUP: Final = 4_096
+MOVES: Final = 16_384
+"""Of all groups of a coordinator's partition."""
 JOINED_WITHIN_MS: Final = 60_000
 
 COMMIT: Final = "commit"
@@ -43,16 +46,28 @@ class Move(NamedTuple):
 class Entry:
     """One act on the positions of a group, or several that belong together."""
 
-    __slots__ = ("author", "commits", "first_ms", "last_ms", "moves")
+    __slots__ = ("author", "commits", "first_ms", "is_walk", "last_ms", "moves")
 
     def __init__(self, author: Author, when_ms: int) -> None:
         self.author = author
+        # Nothing but steps forward, as consumers take them.
+        self.is_walk = True
         self.first_ms = self.last_ms = when_ms
         self.commits = 1
         self.moves: dict[TopicPartition, Move] = {}
 
     def __repr__(self) -> str:
         return f"Entry({self.author}, {self.first_ms}..{self.last_ms}, {self.moves})"
+
+    def add(self, when_ms: int, tp: TopicPartition, move: Move) -> bool:
+        """Take in a move; whether it is the first of its partition."""
+        if when_ms != self.last_ms:
+            self.commits += 1
+            self.last_ms = when_ms
+        self.is_walk = self.is_walk and _is_forward(move)
+        earlier = self.moves.get(tp)
+        self.moves[tp] = move if earlier is None else Move(earlier.before, move.after)
+        return earlier is None
 
     def continues_with(self, when_ms: int, author: Author, tp: TopicPartition, move: Move) -> bool:
         """Whether a move is part of this act, or one more step of the same walk."""
@@ -66,11 +81,13 @@ class Entry:
 class OffsetHistory:
     """The last entries of the groups that were moved last."""
 
-    __slots__ = ("_announced", "_entries", "_moves")
+    __slots__ = ("_announced", "_entries", "_moves", "_total")
 
     def __init__(self) -> None:
         self._entries: dict[str, deque[Entry]] = {}
+        # How many moves the entries of a group hold, and those of all groups.
         self._moves: dict[str, int] = {}
+        self._total = 0
         self._announced: tuple[str | None, int, Author] = None, 0, Author("")
 
     def of(self, group_id: str) -> tuple[Entry, ...]:
@@ -87,15 +104,12 @@ class OffsetHistory:
         """A position has moved; when and who are what the record tells, which is less than what was announced."""
         when_ms, author = self._told(group_id, when_ms, author)
         entries = self._entries.get(group_id)
-        if entries and entries[-1].continues_with(when_ms, author, tp, move):
-            self._join(group_id, entries[-1], when_ms, tp, move)
-        else:
+        if not entries or not entries[-1].continues_with(when_ms, author, tp, move):
             entries = self._begin(group_id, Entry(author, when_ms))
-            self._join(group_id, entries[-1], when_ms, tp, move)
-        while len(entries) > 1 and (
-            len(entries) > ENTRIES_PER_GROUP or self._moves[group_id] > MOVES_PER_GROUP
-        ):
-            self._moves[group_id] -= len(entries.popleft().moves)
+        if entries[-1].add(when_ms, tp, move):
+            self._moves[group_id] += 1
+            self._total += 1
+            self._shrink(group_id, entries)
 
     def _told(self, group_id: str, when_ms: int, author: Author) -> tuple[int, Author]:
         announced_group, announced_ms, announced = self._announced
@@ -115,24 +129,26 @@ class OffsetHistory:
             entries = deque()
             self._moves[group_id] = 0
         self._entries[group_id] = entries
-        if len(self._entries) > GROUPS:
-            oldest = next(iter(self._entries))
-            del self._entries[oldest], self._moves[oldest]
         entries.append(entry)
         return entries
 
-    def _join(
-        self, group_id: str, entry: Entry, when_ms: int, tp: TopicPartition, move: Move
-    ) -> None:
-        if when_ms != entry.last_ms:
-            entry.commits += 1
-            entry.last_ms = when_ms
-        earlier = entry.moves.get(tp)
-        if earlier is None:
-            self._moves[group_id] += 1
-            entry.moves[tp] = move
-        else:
-            entry.moves[tp] = Move(earlier.before, move.after)
+    def _shrink(self, group_id: str, entries: deque[Entry]) -> None:
+        while len(entries) > 1 and (
+            len(entries) > ENTRIES_PER_GROUP or self._moves[group_id] > MOVES_PER_GROUP
+        ):
+            gone = next((each for each in entries if each.is_walk), entries[0])
+            if gone is entries[-1]:
+                gone = entries[0]
+            entries.remove(gone)
+            self._moves[group_id] -= len(gone.moves)
+            self._total -= len(gone.moves)
+        while len(self._entries) > 1 and (len(self._entries) > GROUPS or self._total > MOVES):
+            oldest = next(iter(self._entries))
+            if oldest == group_id:
+                self._entries[group_id] = self._entries.pop(group_id)
+            else:
+                del self._entries[oldest]
+                self._total -= self._moves.pop(oldest)
 
 
 def _is_forward(move: Move) -> bool:

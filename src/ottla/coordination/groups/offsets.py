@@ -15,6 +15,7 @@ from uuid import UUID
 
 from ottla.base.ids import TopicPartition
 from ottla.cluster.image import TopicImage
+from ottla.coordination import metrics
 from ottla.coordination.decision import KeyValue, Transactional
 from ottla.coordination.groups.offset_history import (
     COMMIT,
@@ -94,6 +95,9 @@ class Offsets:
 
     # ------------------------------------------------------------------ reading
 
+    def __len__(self) -> int:
+        return sum(len(each) for topics in self._committed.values() for each in topics.values())
+
     def groups(self) -> Collection[str]:
         """The groups that have a position, or a transaction that would give them one."""
         return self._committed.keys() | self._holders.keys()
@@ -150,6 +154,7 @@ class Offsets:
                 records.append((key, encode_value(position)))
                 errors.append(ErrorCode.NONE)
         self.history.announce(group_id, now_ms, author)
+        metrics.OFFSET_COMMITS.value += len(records)
         return records, errors
 
     def delete(
@@ -157,25 +162,24 @@ class Offsets:
     ) -> list[KeyValue]:
         """Forget positions; those that a transaction would give are forgotten with them."""
         self.history.announce(group_id, now_ms, _DELETED)
-        return [
-            _tombstone(group_id, *tp)
-            for tp in dict.fromkeys(positions)
-            if self._knows(group_id, tp)
-        ]
+        known = [tp for tp in dict.fromkeys(positions) if self._knows(group_id, tp)]
+        metrics.OFFSETS_DELETED.value += len(known)
+        return [_tombstone(group_id, *tp) for tp in known]
 
     def delete_all(self, group_id: str, now_ms: int) -> list[KeyValue]:
         """Forget all positions of a group."""
-        self.history.announce(group_id, now_ms, _DELETED)
-        return [_tombstone(group_id, *tp) for tp in self._positions(group_id)]
+        return self.delete(group_id, self._positions(group_id), now_ms)
 
     def topics_deleted(self, names: Collection[str], now_ms: int) -> list[KeyValue]:
         """Forget the positions in topics that are gone."""
         self.history.announce(None, now_ms, Author(TOPIC_DELETED))
-        return [
+        gone = [
             _tombstone(group_id, *tp)
             for group_id in self.groups()
             for tp in self._positions_in(group_id, names)
         ]
+        metrics.OFFSETS_DELETED.value += len(gone)
+        return gone
 
     # ------------------------------------------------------------------- expiry
 
@@ -210,6 +214,7 @@ class Offsets:
                 gone += [_tombstone(group_id, *tp) for tp in expired]
         rest_ms = 0 if self._unchecked else self._limits.check_interval_ms
         self._next_check_ms = now_ms + rest_ms
+        metrics.OFFSETS_EXPIRED.value += len(gone)
         return gone
 
     def _expired_of(

@@ -134,7 +134,6 @@ class RememberedGroup:
         self._cancel(SYNC)
         for member_id in (*self.pending, *(member.member_id for member in self.members)):
             self._timers.cancel(self._key(SESSION, member_id))
-        self._history.forget(self.group_id)
         self.state = DEAD
 
     def tombstones(self) -> list[KeyValue]:

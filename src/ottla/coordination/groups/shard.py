@@ -8,7 +8,14 @@ from typing import Final
 from ottla.base.units import MINUTE_MS
 from ottla.cluster.image import Delta
 from ottla.config.groups import GroupsConfig
-from ottla.coordination.decision import Decision, KeyValue, Token, Transactional, refuse
+from ottla.coordination.decision import (
+    Decision,
+    KeyValue,
+    Token,
+    Transactional,
+    UnknownRecord,
+    refuse,
+)
 from ottla.coordination.groups import consumer_records, consumer_shard, offset_records, records
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
@@ -73,6 +80,8 @@ class GroupShard:
         decision = group.join(request, caller, token, now_ms)
         if group.is_empty:
             return decision
+        if erased:
+            self.history.note(request.group_id, now_ms, "converted", detail=group.type_name)
         self.groups[request.group_id] = group
         return Decision([*erased, *decision.records], decision.replies)
 
@@ -110,6 +119,7 @@ class GroupShard:
             return refuse(token, ErrorCode.GROUP_ID_NOT_FOUND)
         if not group.is_empty:
             return refuse(token, ErrorCode.NON_EMPTY_GROUP)
+        self.history.note(group_id, now_ms, "deleted")
         erased = [*self.offsets.delete_all(group_id, now_ms), *group.tombstones()]
         return Decision(erased, ((token, ErrorCode.NONE),))
 
@@ -131,7 +141,7 @@ class GroupShard:
     # -------------------------------------------------------------------------- replay
 
     def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
-        """Take in a record; kinds that are not known here are passed over, as Kafka does after a downgrade."""
+        """Take in a record; one that cannot be read changes nothing."""
         version = records.key_version(key)
         if version in offset_records.KEY_VERSIONS:
             self._replay_offset(key, value, transactional)
@@ -139,15 +149,17 @@ class GroupShard:
             self._replay_classic(records.decode_group_key(key), value)
         elif version in consumer_records.KEY_VERSIONS:
             consumer_shard.replay(self, key, value)
+        else:
+            raise UnknownRecord(f"kind {version} of a group's records")
 
     def _replay_offset(
         self, key: bytes, value: bytes | None, transactional: Transactional | None
     ) -> None:
+        self.offsets.replay(key, value, transactional)
         group_id = offset_records.decode_key(key).group_id
         if value is not None and group_id not in self.groups:
             # Whoever commits without members makes a group that has nothing but offsets.
             self.groups[group_id] = self.new_classic(group_id)
-        self.offsets.replay(key, value, transactional)
 
     def _replay_classic(self, group_id: str, value: bytes | None) -> None:
         group = self.groups.get(group_id)
@@ -156,9 +168,10 @@ class GroupShard:
                 group.die()
                 del self.groups[group_id]
             return
+        read = records.decode_group_value(value)
         if not isinstance(group, ClassicGroup):
             group = self.groups[group_id] = self.new_classic(group_id)
-        group.replay(records.decode_group_value(value))
+        group.replay(read)
 
     def new_classic(self, group_id: str) -> ClassicGroup:
         """A classic group without members."""

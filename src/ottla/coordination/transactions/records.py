@@ -6,6 +6,7 @@ from typing import Final
 
 from ottla.base.errors import ProtocolError
 from ottla.base.ids import TopicPartition
+from ottla.coordination.decision import UnknownRecord
 from ottla.coordination.transactions.state import State, Transaction, by_topic
 from ottla.protocol.decoders import decoder
 from ottla.protocol.encoders import encoder
@@ -14,6 +15,7 @@ from ottla.protocol.schema import Struct, array, int8, int16, int32, int64, stri
 _KEY_VERSION: Final = 0
 _VALUE_VERSION: Final = 1
 _FIRST_FLEXIBLE: Final = 1
+_VERSION_BYTES: Final = 2
 
 
 class TransactionLogKey(Struct):
@@ -80,17 +82,21 @@ def encode_value(transaction: Transaction) -> bytes:
     return bytes(out)
 
 
-def decode_key(key: bytes) -> str | None:
-    """The transactional id; None for a kind of record that only newer brokers write."""
-    if int.from_bytes(key[:2], signed=True) != _KEY_VERSION:
-        return None
+def decode_key(key: bytes) -> str:
+    """The transactional id; UnknownRecord for a kind that only newer brokers write."""
+    if len(key) < _VERSION_BYTES:
+        raise ProtocolError(f"a key of {len(key)} bytes has no version")
+    if (version := int.from_bytes(key[:_VERSION_BYTES], signed=True)) != _KEY_VERSION:
+        raise UnknownRecord(f"kind {version} of a transaction's records")
     decoded: TransactionLogKey = decoder(TransactionLogKey, _KEY_VERSION, False)(key, 2, len(key))
     return decoded.transactional_id
 
 
 def decode_value(data: bytes) -> Transaction:
     """What is remembered of a transactional id, by this broker or by Kafka's."""
-    version = int.from_bytes(data[:2], signed=True)
+    if len(data) < _VERSION_BYTES:
+        raise ProtocolError(f"a transaction record of {len(data)} bytes has no version")
+    version = int.from_bytes(data[:_VERSION_BYTES], signed=True)
     if not 0 <= version <= _VALUE_VERSION:
         raise ProtocolError(f"a transaction record of unknown version {version}")
     read = decoder(TransactionLogValue, version, version >= _FIRST_FLEXIBLE)

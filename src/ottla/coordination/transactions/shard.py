@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.config.transactions import TransactionsConfig
+from ottla.coordination import metrics
 from ottla.coordination.decision import (
     Decision,
     KeyValue,
     Token,
     Transactional,
-    refuse,
 )
 from ottla.coordination.transactions import machine, records
 from ottla.coordination.transactions.machine import Claim, NewProducerId
@@ -56,13 +56,19 @@ class TransactionShard:
     """Transactional ids, their producers and their transactions.
 
     `write_markers` is told as if it were an asker: when the outcome of a transaction is committed, it gets EndMarkers,
-    and comes back with `markers_written`. Until then it is told again, now and then.
+    and comes back with `markers_written`. Until then it is told again, now and then. `count_open` says how many
+    transactions are open on this broker, in other machines, too.
     """
 
     def __init__(
-        self, config: TransactionsConfig, new_producer_id: NewProducerId, write_markers: Token
+        self,
+        config: TransactionsConfig,
+        new_producer_id: NewProducerId,
+        write_markers: Token,
+        count_open: Callable[[], int] | None = None,
     ) -> None:
         self._config = config
+        self._count_open = count_open or (lambda: self.open_count)
         self._new_producer_id = new_producer_id
         self._write_markers = write_markers
         self.transactions: dict[str, Transaction] = {}
@@ -97,8 +103,9 @@ class TransactionShard:
             claim = claimed and Claim(claimed, self._last_epoch(transactional_id, found))
             result = machine.initialize(found, claim, timeout_ms, self._new_producer_id, now_ms)
         except ApiError as why:
-            return refuse(token, why.code, str(why))
+            return _refuse(token, why)
         if result.aborts:
+            metrics.PRODUCERS_FENCED.value += 1
             concurrent = ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS, "the producer before this one is being fenced"
             )
@@ -123,8 +130,10 @@ class TransactionShard:
         try:
             found = self._known(transactional_id)
             added = machine.add(found, producer, partitions, client_version, now_ms)
+            if found.state is not State.ONGOING:
+                self._check_room()
         except ApiError as why:
-            return refuse(token, why.code, str(why))
+            return _refuse(token, why)
         written = [] if added is None else [_record(transactional_id, added)]
         return Decision(written, [(token, None)])
 
@@ -144,7 +153,7 @@ class TransactionShard:
                 found, producer, committed, client_version, self._new_producer_id, now_ms
             )
         except ApiError as why:
-            return refuse(token, why.code, str(why))
+            return _refuse(token, why)
         if prepared is None:
             return Decision(replies=[(token, found.producer)])
         following = machine.next_producer(prepared)
@@ -190,15 +199,13 @@ class TransactionShard:
     def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
         """Take in a record: the newest of a transactional id is all there is to know of it."""
         transactional_id = records.decode_key(key)
-        if transactional_id is None:
-            return
+        now = None if value is None else records.decode_value(value)
         self._ongoing.discard(transactional_id)
         self._completing.pop(transactional_id, None)
-        if value is None:
+        if now is None:
             self.transactions.pop(transactional_id, None)
             self._claimed.pop(transactional_id, None)
             return
-        now = records.decode_value(value)
         self.transactions[transactional_id] = now
         if now.state is State.ONGOING:
             if not self._ongoing:
@@ -233,6 +240,8 @@ class TransactionShard:
         written: list[KeyValue] = []
         told = [(self._write_markers, markers) for markers in self._markers_again(now_ms)]
         for transactional_id, fenced in self._timed_out(now_ms):
+            metrics.TRANSACTIONS_TIMED_OUT.value += 1
+            _count_end(fenced)
             written.append(_record(transactional_id, fenced))
             told.append((self._write_markers, _markers(transactional_id, fenced)))
         written += [(records.encode_key(expired), None) for expired in self._expired(now_ms)]
@@ -241,6 +250,20 @@ class TransactionShard:
     def parked(self) -> Sequence[Token]:
         """Nobody waits here: every request is answered when it is decided."""
         return ()
+
+    @property
+    def open_count(self) -> int:
+        """How many transactions are open here."""
+        return len(self._ongoing)
+
+    def _check_room(self) -> None:
+        """Differs from Kafka, which has no limit: the error is one after which producers try again by themselves."""
+        limit = self._config.max_open_transactions
+        if self._count_open() >= limit:
+            raise ApiError(
+                ErrorCode.CONCURRENT_TRANSACTIONS,
+                f"ottla.max.open.transactions={limit} are open; try again when one has ended",
+            )
 
     def _known(self, transactional_id: str) -> Transaction:
         found = self.transactions.get(transactional_id)
@@ -256,6 +279,7 @@ class TransactionShard:
     ) -> Decision:
         """The markers before the reply: where all partitions are here, the next request finds it complete."""
         markers = _markers(transactional_id, prepared)
+        _count_end(prepared)
         return Decision(
             [_record(transactional_id, prepared)],
             [(self._write_markers, markers), (token, reply)],
@@ -298,7 +322,18 @@ class TransactionShard:
         more = len(found) > _EXPIRED_AT_ONCE
         interval_ms = 0 if more else self._config.transaction_remove_expired_interval_ms
         self._look_for_expired_ms = now_ms + interval_ms
+        metrics.TRANSACTIONAL_IDS_EXPIRED.value += len(found[:_EXPIRED_AT_ONCE])
         return found[:_EXPIRED_AT_ONCE]
+
+
+def _refuse(token: Token, why: ApiError) -> Decision:
+    metrics.TRANSACTION_REFUSALS.labels(error=ErrorCode(why.code).name).value += 1
+    return Decision(replies=[(token, why)])
+
+
+def _count_end(prepared: Transaction) -> None:
+    ended = metrics.COMMITTED if prepared.state is State.PREPARE_COMMIT else metrics.ABORTED
+    ended.value += 1
 
 
 def _record(transactional_id: str, transaction: Transaction) -> KeyValue:

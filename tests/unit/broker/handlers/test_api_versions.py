@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from ottla.broker.apis import APIS, APIS_BY_KEY
+from ottla.broker.apis import ADVERTISED, APIS, APIS_BY_KEY
 from ottla.broker.handlers.api_versions import unsupported_version
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.api_versions import ApiVersionsRequest
@@ -22,7 +22,7 @@ def test_every_version_lists_the_whole_table(
     answer = client.ask(POLITE, version)
     assert answer.error_code == ErrorCode.NONE
     told = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
-    assert told == [(api.key, api.advertised_min_version, api.max_version) for api in APIS]
+    assert told == [(api.key, api.advertised_min_version, api.max_version) for api in ADVERTISED]
 
 
 def test_produce_is_advertised_from_zero_for_old_librdkafka(client: Client) -> None:

@@ -3,8 +3,11 @@
 from ottla.coordination.groups.history import (
     EVENTS_PER_GROUP,
     GENERATIONS_PER_GROUP,
+    SIZE,
+    Event,
     Generation,
     History,
+    Owner,
 )
 from tests.unit.coordination.groups.transcripts import GROUP, Player
 
@@ -50,12 +53,38 @@ def test_it_says_who_owned_what_also_after_a_restart() -> None:
     assert owned == [(1, {"a": "t-0"}), (2, {"a": "t-0", "b": "t-1"}), (3, {"a": "t-0,t-1"})]
 
 
-def test_it_is_bounded_and_goes_with_the_group() -> None:
+def test_it_is_bounded_for_each_group() -> None:
     history = History()
     for number in range(1000):
         history.note("g", number, "rebalance")
         history.assigned("g", Generation(number, number, "consumer", "range", ()))
     assert len(history.events("g")) == EVENTS_PER_GROUP
     assert len(history.generations("g")) == GENERATIONS_PER_GROUP
-    history.forget("g")
-    assert history.events("g") == history.generations("g") == ()
+
+
+def test_of_many_groups_those_that_changed_last_are_remembered() -> None:
+    history = History()
+    for number in range(SIZE + 10):
+        history.note("busy", number, "rebalance")
+        history.note(f"g{number}", number, "joined")
+    assert not history.events("g9")
+    assert history.events(f"g{SIZE}")
+    assert len(history.events("busy")) == EVENTS_PER_GROUP
+
+
+def test_a_huge_group_is_remembered_with_its_last_generation_alone() -> None:
+    history = History()
+    owners = tuple(Owner(f"m{n}", None, "c", "/h", bytes(1000)) for n in range(SIZE))
+    for number in range(3):
+        history.assigned("g", Generation(number, number, "consumer", "range", owners))
+    assert [each.generation for each in history.generations("g")] == [2]
+
+
+def test_it_outlives_the_group_and_says_who_deleted_it_when() -> None:
+    player = played()
+    player.play("leave a")
+    for key, value in player.shard.delete(GROUP, print, 99_000).records:
+        player.shard.replay(key, value, None)
+    assert GROUP not in player.shard.groups
+    assert player.shard.history.events(GROUP)[-1] == Event(99_000, "deleted", "", "")
+    assert [each.generation for each in player.shard.history.generations(GROUP)][:3] == [1, 2, 3]

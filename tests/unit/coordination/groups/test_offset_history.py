@@ -104,3 +104,24 @@ def test_so_is_the_number_of_groups_that_have_one() -> None:
         shard.commit(f"g{number}", "t", 0, 1)
     assert not shard.offsets.history.of("g4")
     assert shard.offsets.history.of("g5")
+
+
+def test_so_is_all_that_is_known_of_all_groups() -> None:
+    shard = Shard()
+    for number in range(20):
+        for partition in range(1_000):
+            shard.commit(f"g{number}", "t", partition, 1)
+    held = [len(e.moves) for n in range(20) for e in shard.offsets.history.of(f"g{n}")]
+    assert offset_history.MOVES - 1_000 < sum(held) <= offset_history.MOVES
+    assert shard.offsets.history.of("g19")
+
+
+def test_a_reset_outlives_the_commits_of_the_days_after_it() -> None:
+    shard = Shard()
+    shard.commit("g", "t", 0, 500, now_ms=1, who="m1")
+    shard.commit("g", "t", 0, 0, now_ms=2)
+    for minute in range(10_000):
+        shard.commit("g", "t", 0, minute, now_ms=100_000 * minute, who="m1")
+    entries = shard.offsets.history.of("g")
+    assert len(entries) == offset_history.ENTRIES_PER_GROUP
+    assert [entry.moves[FIRST] for entry in entries if not entry.is_walk] == [Move(500, 0)]

@@ -3,8 +3,10 @@
 import time
 from typing import Any
 
+import pytest
+
 from ottla.config.groups import GroupsConfig
-from ottla.coordination.decision import Decision
+from ottla.coordination.decision import Decision, UnknownRecord
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.offset_records import Committed, encode_key, encode_value
 from ottla.coordination.groups.shard import GroupShard
@@ -88,7 +90,8 @@ def test_offsets_alone_make_a_group_that_goes_with_them() -> None:
     assert shard.groups == {}
 
 
-def test_records_of_kinds_that_are_not_known_are_passed_over() -> None:
+def test_records_of_kinds_that_are_not_known_are_refused() -> None:
     shard = new_shard()
-    shard.replay(b"\x03\xe7whatever", b"value", None)
+    with pytest.raises(UnknownRecord, match="kind 999"):
+        shard.replay(b"\x03\xe7whatever", b"value", None)
     assert shard.groups == {}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ottla.base.errors import ProtocolError
 from ottla.base.ids import TopicPartition
+from ottla.coordination.decision import UnknownRecord
 from ottla.coordination.transactions.records import (
     decode_key,
     decode_value,
@@ -68,7 +69,8 @@ def test_the_key_is_the_transactional_id() -> None:
 
 
 def test_keys_of_a_kind_not_known_yet_are_passed_over() -> None:
-    assert decode_key(b"\x00\x05whatever") is None
+    with pytest.raises(UnknownRecord):
+        decode_key(b"\x00\x05whatever")
 
 
 def test_the_first_version_of_the_value_is_read() -> None:

@@ -212,3 +212,13 @@ def test_one_id_may_change_between_the_versions() -> None:
     assert following == Producer(7, 1)
     desk.add(following, A, version=TV1)
     assert desk.commit(following, TV1) == following
+
+
+def test_while_too_many_are_open_the_next_producer_waits() -> None:
+    desk = Desk(max_open_transactions=1)
+    first, second = desk.init(), desk.init(id="refunds")
+    assert desk.add(first, A) is None
+    assert desk.add(second, A, id="refunds") == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert desk.add(first, B) is None  # whoever is inside goes on
+    desk.commit(first)
+    assert desk.add(second, A, id="refunds") is None

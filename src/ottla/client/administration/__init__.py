@@ -1,0 +1,1 @@
+"""What an admin client can ask of a cluster, one module for each sort of thing."""

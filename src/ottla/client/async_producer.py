@@ -1,0 +1,89 @@
+"""The producer, for programs that run an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from ottla.client.delivery import Callback, Delivery, RecordMetadata
+from ottla.client.producing import Producing
+from ottla.client.record_encoder import Headers
+
+
+class AsyncProducer:
+    """Writes records to topics.
+
+    Settings have Kafka's names, in a mapping or as keyword arguments with _ for a dot:
+
+        async with AsyncProducer({"bootstrap.servers": "localhost:9092"}, linger_ms=20) as producer:
+            delivery = await producer.send("orders", b"value", key=b"key")
+            metadata = await delivery
+
+    `send` returns once the record is in a batch. The delivery that it returns may be awaited or
+    forgotten: `flush`, or leaving the block, waits for all of them. key.serializer and value.serializer
+    are "bytes", "string", "json" or a callable.
+    """
+
+    def __init__(self, settings: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        self._core = Producing(settings, named)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+        on_delivery: Callback | None = None,
+    ) -> Delivery:
+        """Put a record into a batch; waits only for the topic's metadata, or for room."""
+        core = self._core
+        if core.serialize_value is not None:
+            value = core.serialize_value(value)
+        if core.serialize_key is not None:
+            key = core.serialize_key(key)
+        before = core.accumulator.opened
+        while (
+            delivery := core.append(
+                topic, value, key, partition, timestamp_ms, headers, on_delivery
+            )
+        ) is None:
+            await core.make_way(topic)
+        if core.accumulator.opened != before:
+            core.sender().wake()
+            # A loop of sends would otherwise leave the event loop no turn to send in.
+            await asyncio.sleep(0)
+        return delivery
+
+    async def send_and_wait(
+        self, topic: str, value: Any = None, key: Any = None, **more: Any
+    ) -> RecordMetadata:
+        """Send a record, with the arguments of `send`, and wait until it is written."""
+        return await (await self.send(topic, value, key, **more))
+
+    async def flush(self) -> None:
+        """Send everything now, and wait until it is written or given up."""
+        await self._core.flush()
+
+    async def partitions_for(self, topic: str) -> int:
+        """How many partitions a topic has."""
+        return await self._core.know(topic)
+
+    async def close(self, timeout_s: float | None = None) -> None:
+        """Write what is still to be written, for at most `timeout_s`, and close all connections."""
+        await self._core.close(timeout_s)

@@ -1,0 +1,408 @@
+"""One socket to one broker: requests go out at once, answers come back in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from ottla._version import __version__
+from ottla.base.errors import ProtocolError
+from ottla.client.errors import (
+    BrokerUnreachable,
+    ClientError,
+    ConnectionLost,
+    NotKafka,
+    RequestTimedOut,
+    UnsupportedByBroker,
+)
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from ottla.protocol.codec import decode_response, encode_request
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.header import begin_request, parse_response_header
+from ottla.protocol.schema import Request
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+INBOX_BYTES: Final = 64 * 1024
+LARGEST_RESPONSE_BYTES: Final = 256 * 1024 * 1024
+"""What claims to be longer is no answer of a broker: fetches end at fetch.max.bytes and one batch."""
+
+CLOSE_TIMEOUT_S: Final = 5.0
+"""How long a broker that reads nothing may hold up a close."""
+
+_LENGTH: Final = struct.Struct(">i")
+_LENGTH_AND_ID: Final = struct.Struct(">ii")
+_ERROR_CODE: Final = struct.Struct(">h")
+_ID_BYTES: Final = 4
+_MOST_CORRELATION_ID: Final = 2**31 - 1
+
+
+class _Waiting:
+    """A request whose answer is still to come."""
+
+    __slots__ = ("correlation_id", "future", "key", "read", "version")
+
+    def __init__(
+        self,
+        correlation_id: int,
+        key: ApiKey,
+        version: int,
+        read: Callable[[ApiKey, int, Buffer], Any],
+        future: asyncio.Future[Any],
+    ) -> None:
+        self.correlation_id = correlation_id
+        self.key = key
+        self.version = version
+        self.read = read
+        self.future = future
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection that knows what its broker speaks; made by `Connection.open`."""
+
+    def __init__(self, host: str, port: int, client_id: str | None) -> None:
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.versions: dict[int, tuple[int, int]] = {}
+        self.api_versions = ApiVersionsResponse()
+        self.closed = False
+        self._client_id = client_id
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._waiting: deque[_Waiting] = deque()
+        self._correlation_id = 0
+        self._inbox = bytearray(INBOX_BYTES)
+        self._filled = 0
+        self._large: bytearray | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = self._loop.create_future()
+        self._failure: ClientError | None = None
+
+    # --- opening and closing
+
+    @classmethod
+    async def open(
+        cls, host: str, port: int, *, client_id: str | None = None, timeout_ms: float = 10_000
+    ) -> Connection:
+        """Connect, trying each address of the name in turn, and learn what the broker speaks."""
+        made = cls(host, port, client_id)
+        loop = made._loop
+        began = loop.time()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await loop.create_connection(lambda: made, host, port)
+        except TimeoutError:
+            raise BrokerUnreachable(
+                f"{made.address} did not accept a connection within {timeout_ms:.0f} ms; "
+                "check the address, and that no firewall drops packets to it"
+            ) from None
+        except OSError as error:
+            raise _unreachable(made.address, error) from error
+        try:
+            await made._greet(timeout_ms - (loop.time() - began) * 1000)
+        except BaseException:
+            await made.close()
+            raise
+        return made
+
+    async def close(self) -> None:
+        """Close the socket; whoever still waits for an answer gets ConnectionLost."""
+        ended = ConnectionLost(f"the connection to {self.address} was closed by this client")
+        self._end(ended, flush=True)
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await asyncio.shield(self._gone)
+        except TimeoutError:
+            assert self._transport is not None
+            self._transport.abort()
+
+    async def lost(self) -> None:
+        """Wait until the connection has ended, whoever ended it."""
+        await asyncio.shield(self._gone)
+
+    async def _greet(self, timeout_ms: float) -> None:
+        request = ApiVersionsRequest(
+            client_software_name="ottla", client_software_version=__version__
+        )
+        version = ApiKey.API_VERSIONS.last_version
+        deadline = self._loop.time() + timeout_ms / 1000
+        while True:
+            left_ms = max(1.0, (deadline - self._loop.time()) * 1000)
+            response = await self.ask(request, version=version, timeout_ms=left_ms)
+            served = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
+            if response.error_code == ErrorCode.UNSUPPORTED_VERSION and version > 0:
+                # KIP-511: the refusal is in version 0 and may say what the broker does know.
+                highest = served.get(ApiKey.API_VERSIONS, (0, 0))[1]
+                version = min(version - 1, highest)
+                continue
+            if response.error_code:
+                raise NotKafka(f"{self.address} refused ApiVersions with {response.error_code}")
+            self.versions, self.api_versions = served, response
+            return
+
+    # --- asking
+
+    def version_of(self, key: ApiKey, most: int | None = None) -> int:
+        """The highest version of an API that both sides know, and no higher than `most`."""
+        if key not in self.versions:
+            raise UnsupportedByBroker(f"the broker at {self.address} does not serve {key.api_name}")
+        lowest, highest = self.versions[key]
+        version = min(highest, key.last_version if most is None else most)
+        if version < max(lowest, key.first_version):
+            raise UnsupportedByBroker(
+                f"the broker at {self.address} serves versions {lowest} to {highest} of "
+                f"{key.api_name}, this client knows {key.first_version} to {key.last_version}"
+            )
+        return version
+
+    def serves(self, key: ApiKey) -> bool:
+        """Whether the broker serves a version of the API that this client knows."""
+        lowest, highest = self.versions.get(key, (0, -1))
+        return max(lowest, key.first_version) <= min(highest, key.last_version)
+
+    async def ask(
+        self, request: Request, *, version: int | None = None, timeout_ms: float | None = None
+    ) -> Any:
+        """Send a request and return its typed response."""
+        future = self.send(request, version=version)
+        return await self._answer(future, request.api_key, timeout_ms)
+
+    def send(self, request: Request, *, version: int | None = None) -> asyncio.Future[Any]:
+        """Send a request now; the future becomes its typed response."""
+        key = request.api_key
+        if version is None:
+            version = self.version_of(key)
+        correlation_id = self._next_correlation_id()
+        frame = encode_request(request, version, correlation_id, self._client_id)
+        future = self._expect(correlation_id, key, version, _read_typed)
+        self._write(frame)
+        return future
+
+    async def ask_raw(
+        self, key: ApiKey, version: int, body: Sequence[Buffer], *, timeout_ms: float | None = None
+    ) -> memoryview:
+        """Send a body made by hand and return that of the response, a view that may be kept."""
+        view: memoryview = await self._answer(self.send_raw(key, version, body), key, timeout_ms)
+        return view
+
+    def send_raw(self, key: ApiKey, version: int, body: Sequence[Buffer]) -> asyncio.Future[Any]:
+        """Send a body made by hand, in pieces; the future becomes a view of the response's body."""
+        correlation_id = self._next_correlation_id()
+        future = self._expect(correlation_id, key, version, _read_body)
+        self._write(*self._framed(key, version, correlation_id, body))
+        return future
+
+    def send_unanswered(self, key: ApiKey, version: int, body: Sequence[Buffer]) -> None:
+        """Send what a broker does not answer: Produce with acks=0."""
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        self._write(*self._framed(key, version, self._next_correlation_id(), body))
+
+    async def writable(self) -> None:
+        """Wait until what was sent before has mostly left this process."""
+        await self._writable.wait()
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for their answers."""
+        return len(self._waiting)
+
+    def _framed(
+        self, key: ApiKey, version: int, correlation_id: int, body: Sequence[Buffer]
+    ) -> Sequence[Buffer]:
+        head = begin_request(key, version, correlation_id, self._client_id)
+        size = len(head) - _LENGTH.size + sum(map(len, body))
+        _LENGTH.pack_into(head, 0, size)
+        return (head, *body)
+
+    def _expect(
+        self, correlation_id: int, key: ApiKey, version: int, read: Callable[..., Any]
+    ) -> asyncio.Future[Any]:
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._waiting.append(_Waiting(correlation_id, key, version, read, future))
+        return future
+
+    async def _answer(
+        self, future: asyncio.Future[Any], key: ApiKey, timeout_ms: float | None
+    ) -> Any:
+        if timeout_ms is None:
+            return await future
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await future
+        except TimeoutError:
+            late = RequestTimedOut(
+                f"{self.address} did not answer {key.api_name} within {timeout_ms:.0f} ms; "
+                "the broker may be overloaded or stopped, or another program holds that port"
+            )
+            # Answers come in order: what waits behind a request that is stuck is stuck as well.
+            self._end(ConnectionLost(f"the connection to {self.address} was given up: {late}"))
+            raise late from None
+
+    def _next_correlation_id(self) -> int:
+        self._correlation_id = (self._correlation_id + 1) & _MOST_CORRELATION_ID
+        return self._correlation_id
+
+    def _write(self, *pieces: Buffer) -> None:
+        assert self._transport is not None  # `open` hands nobody a connection without one
+        if len(pieces) == 1:
+            self._transport.write(pieces[0])
+        else:
+            self._transport.writelines(pieces)
+
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is connected."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """The socket is gone."""
+        self._end(self._lost(f": {error}" if error else ""))
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def eof_received(self) -> bool:
+        """The broker closed its side; so does this one."""
+        return False
+
+    def pause_writing(self) -> None:
+        """The socket takes no more for now."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The socket takes more again."""
+        self._writable.set()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go: into the frame itself once it is known to be a large one."""
+        return memoryview(self._large or self._inbox)[self._filled :]
+
+    def buffer_updated(self, size_bytes: int) -> None:
+        """Bytes have arrived."""
+        self._filled += size_bytes
+        try:
+            if self._large is None:
+                self._cut_frames()
+            elif self._filled == len(self._large):
+                frame, self._large, self._filled = self._large, None, 0
+                self._deliver(memoryview(frame))
+        except ClientError as error:
+            self._end(error)
+
+    def _cut_frames(self) -> None:
+        inbox, pos, filled = self._inbox, 0, self._filled
+        while filled - pos >= _LENGTH_AND_ID.size:
+            size, correlation_id = _LENGTH_AND_ID.unpack_from(inbox, pos)
+            self._check_frame(size, correlation_id, pos)
+            start, end = pos + _LENGTH.size, pos + _LENGTH.size + size
+            if end > filled:
+                if size > INBOX_BYTES - _LENGTH.size:
+                    self._begin_large(size, inbox[start:filled])
+                    return
+                break
+            # A copy: the inbox is written over, while whoever asked may keep the answer.
+            self._deliver(memoryview(bytes(memoryview(inbox)[start:end])))
+            pos = end
+        # get_buffer's view of the inbox is dead by now, and nothing is resized.
+        inbox[: filled - pos] = inbox[pos:filled]
+        self._filled = filled - pos
+
+    def _begin_large(self, size: int, beginning: Buffer) -> None:
+        self._large = bytearray(size)
+        self._filled = len(beginning)
+        self._large[: self._filled] = beginning
+
+    def _check_frame(self, size: int, correlation_id: int, pos: int) -> None:
+        expected = self._waiting[0].correlation_id if self._waiting else None
+        if _ID_BYTES <= size <= LARGEST_RESPONSE_BYTES and correlation_id == expected:
+            return
+        if self.versions:
+            raise ConnectionLost(
+                f"{self.address} sent what answers no request; the connection was given up"
+            )
+        raise NotKafka(f"{self.address} {_what_speaks(bytes(self._inbox[pos : self._filled]))}")
+
+    def _deliver(self, frame: memoryview) -> None:
+        waiting = self._waiting.popleft()
+        if waiting.future.done():  # whoever asked has gone
+            return
+        try:
+            waiting.future.set_result(waiting.read(waiting.key, waiting.version, frame))
+        except ProtocolError as error:
+            broken = ConnectionLost(f"the answer of {self.address} could not be read: {error}")
+            waiting.future.set_exception(broken)
+            raise broken from error
+
+    def _end(self, error: ClientError, *, flush: bool = False) -> None:
+        """Close for good, once: all that wait get `error`; `flush` sends what was written."""
+        if self._failure is not None:
+            return
+        self._failure, self.closed = error, True
+        if self._transport is None:
+            self._gone.set_result(None)
+        elif flush:
+            self._transport.close()
+        else:
+            self._transport.abort()
+        waiting, self._waiting = self._waiting, deque()
+        for each in waiting:
+            if not each.future.done():
+                each.future.set_exception(error)
+                each.future.exception()  # nobody may be looking: no complaint about that
+        self._writable.set()
+
+    def _lost(self, why: str) -> ClientError:
+        if self.versions:
+            return ConnectionLost(f"the broker at {self.address} closed the connection{why}")
+        if self._filled:
+            return NotKafka(f"{self.address} {_what_speaks(bytes(self._inbox[: self._filled]))}")
+        return ConnectionLost(
+            f"{self.address} closed the connection before it answered{why}; it may be stopping, "
+            "expect TLS or SASL, or be no Kafka broker"
+        )
+
+
+def _read_typed(key: ApiKey, version: int, frame: Buffer) -> Any:
+    if key is ApiKey.API_VERSIONS and len(frame) >= _ID_BYTES + _ERROR_CODE.size:
+        # A refusal comes in version 0, whatever was asked for (KIP-511).
+        refused = _ERROR_CODE.unpack_from(frame, _ID_BYTES)[0] == ErrorCode.UNSUPPORTED_VERSION
+        version = 0 if refused else version
+    return decode_response(key, version, frame)[1]
+
+
+def _read_body(key: ApiKey, version: int, frame: Buffer) -> memoryview:
+    _, pos = parse_response_header(key, version, frame)
+    return memoryview(frame)[pos:]
+
+
+def _unreachable(address: str, error: OSError) -> BrokerUnreachable:
+    import socket
+
+    if isinstance(error, socket.gaierror):
+        return BrokerUnreachable(
+            f"{address} cannot be reached: the name is unknown ({error.strerror}); check its spelling"
+        )
+    if isinstance(error, ConnectionRefusedError) or "Multiple exceptions" in str(error):
+        return BrokerUnreachable(
+            f"nothing listens on {address}; check that the broker runs and that host and port are right",
+            refused=True,
+        )
+    return BrokerUnreachable(f"{address} cannot be reached: {error.strerror or error}")
+
+
+def _what_speaks(seen: bytes) -> str:
+    if seen.startswith(b"HTTP"):
+        return "speaks HTTP, not Kafka's protocol; use the port of a Kafka listener"
+    if seen[:1] in (b"\x15", b"\x16") and seen[1:2] == b"\x03":
+        return "speaks TLS, which this client does not yet; use the port of a PLAINTEXT listener"
+    return f"does not speak Kafka's protocol: it answered {seen[:40]!r}; check the port"

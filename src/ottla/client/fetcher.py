@@ -1,0 +1,266 @@
+"""Fetches what the positions want, from each leader one request at a time, ahead of whoever reads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from ottla.base.errors import OttlaError, ProtocolError
+from ottla.base.ids import TopicPartition
+from ottla.base.tasks import Tasks
+from ottla.client.administration.offsets import EARLIEST, LATEST
+from ottla.client.cluster import Cluster
+from ottla.client.consumer_record import ConsumerRecord, Deserializers
+from ottla.client.consumer_settings import READ_COMMITTED, ConsumerSettings
+from ottla.client.errors import api_error, error_code, is_retriable
+from ottla.client.fetched import Fetched
+from ottla.client.positions import Position, Positions
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from ottla.protocol.errors import ErrorCode
+
+LAST_BY_NAME: Final = 12
+_NO_SESSION: Final = -1
+
+
+class Fetcher:
+    """Keeps what is assigned fetched; `collect` takes records out, `news` is set when there may be more.
+
+    It has connections of its own: a fetch may wait at the broker, and nothing else should wait with it.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ConsumerSettings,
+        positions: Positions,
+        deserializers: Deserializers,
+        news: asyncio.Event,
+    ) -> None:
+        self.news = news
+        self._metadata = cluster
+        self._cluster = Cluster(settings)
+        self._settings = settings
+        self._positions = positions
+        self._deserializers = deserializers
+        self._committed_only = settings.isolation_level == READ_COMMITTED
+        self._loop = asyncio.get_running_loop()
+        self._tasks = Tasks()
+        self._busy: set[int] = set()
+        self._refreshing = False
+        self._failure: Exception | None = None
+
+    async def close(self) -> None:
+        """Stop fetching."""
+        await self._tasks.cancel()
+        await self._cluster.close()
+
+    # --- records out
+
+    def collect(self, most: int) -> list[ConsumerRecord]:
+        """Up to `most` records, from as few partitions as have them; then what to fetch next is asked for."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        found: list[ConsumerRecord] = []
+        for partition, position in self._positions.items():
+            if len(found) >= most:
+                break
+            if not position.paused and not position.revoking:
+                self._collect_from(partition, position, found, most)
+        self.pump()
+        return found
+
+    def _collect_from(
+        self, partition: TopicPartition, position: Position, found: list[ConsumerRecord], most: int
+    ) -> None:
+        while len(found) < most:
+            if position.ready_at < len(position.ready):
+                begin = position.ready_at
+                part = position.ready[begin : begin + most - len(found)]
+                position.ready_at += len(part)
+                found += part
+                at_end = position.ready_at == len(position.ready)
+                position.offset = position.ready_end if at_end else part[-1].offset + 1
+                self._positions.served(partition)
+            elif position.fetched and position.offset is not None:
+                self._decode_next(position, position.offset)
+            else:
+                return
+
+    def _decode_next(self, position: Position, offset: int) -> None:
+        fetched = position.fetched[0]
+        ready, end = fetched.take(offset, self._deserializers, self._settings.check_crcs)
+        if not fetched:
+            position.fetched.popleft()
+        position.ready, position.ready_at, position.ready_end = ready, 0, end
+        if not ready:
+            position.offset = end
+
+    # --- requests
+
+    def pump(self) -> None:
+        """Ask each leader that is not being asked for what its partitions want."""
+        now_ms = self._loop.time() * 1000
+        wanted: dict[int, list[tuple[TopicPartition, Position]]] = {}
+        later_ms: float | None = None
+        for partition, position in self._positions.items():
+            if not position.wants_more():
+                continue
+            if position.not_before_ms > now_ms:
+                later_ms = min(later_ms or position.not_before_ms, position.not_before_ms)
+                continue
+            found = self._metadata.view.partition(*partition)
+            if found is None or found.leader not in self._metadata.view.brokers:
+                self.refresh()
+            elif found.leader not in self._busy:
+                wanted.setdefault(found.leader, []).append((partition, position))
+        for leader, partitions in wanted.items():
+            self._busy.add(leader)
+            self._tasks.spawn(self._fetch(leader, partitions))
+        if later_ms is not None:
+            self._loop.call_at(later_ms / 1000, self.pump)
+
+    async def _fetch(self, leader: int, wanted: list[tuple[TopicPartition, Position]]) -> None:
+        asked = {partition: (position, position.fetch_offset) for partition, position in wanted}
+        try:
+            self._cluster.view = self._metadata.view
+            connection = await self._cluster.connection(leader)
+            wait_ms = self._settings.fetch_max_wait_ms
+            response: FetchResponse = await connection.ask(
+                self._request(asked),
+                version=min(connection.version_of(ApiKey.FETCH), LAST_BY_NAME),
+                timeout_ms=self._settings.request_timeout_ms + wait_ms,
+            )
+            self._arrived(asked, response)
+        except OttlaError as error:
+            if not is_retriable(error):
+                self._failure = error
+            self._wait_a_little(asked)
+            self.refresh()
+        finally:
+            self._busy.discard(leader)
+        self.news.set()
+        self.pump()
+
+    def _request(self, asked: dict[TopicPartition, tuple[Position, int]]) -> FetchRequest:
+        settings = self._settings
+        topics: dict[str, list[FetchPartition]] = {}
+        for partition, (position, offset) in asked.items():
+            known = self._metadata.view.partition(*partition)
+            wanted = FetchPartition(
+                partition=partition.partition,
+                current_leader_epoch=-1 if known is None else known.leader_epoch,
+                fetch_offset=offset,
+                last_fetched_epoch=position.last_epoch,
+                log_start_offset=-1,
+                partition_max_bytes=settings.max_partition_fetch_bytes,
+            )
+            topics.setdefault(partition.topic, []).append(wanted)
+        return FetchRequest(
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            isolation_level=int(self._committed_only),
+            session_epoch=_NO_SESSION,
+            topics=[FetchTopic(topic=name, partitions=parts) for name, parts in topics.items()],
+            rack_id=settings.client_rack or "",
+        )
+
+    def _arrived(
+        self, asked: dict[TopicPartition, tuple[Position, int]], response: FetchResponse
+    ) -> None:
+        if response.error_code:
+            raise api_error(response.error_code)
+        for topic in response.responses:
+            for data in topic.partitions:
+                partition = TopicPartition(topic.topic, data.partition_index)
+                position, offset = asked[partition]
+                # Revoked, or taken away and given back: what was asked for is nobody's business any more.
+                if self._positions.get(partition) is position:
+                    self._take_in(partition, position, offset, data)
+
+    def _take_in(
+        self, partition: TopicPartition, position: Position, offset: int, data: PartitionData
+    ) -> None:
+        if data.error_code:
+            self._refused(partition, position, offset, data.error_code)
+            return
+        if data.diverging_epoch is not None and data.diverging_epoch.end_offset >= 0:
+            # The leader's log was cut behind what this consumer read (KIP-320): go on where it goes on.
+            position.seek(min(offset, data.diverging_epoch.end_offset), data.diverging_epoch.epoch)
+            return
+        aborted = None
+        if self._committed_only:
+            aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+        try:
+            fetched = Fetched(partition, data.records or b"", offset, aborted)
+        except ProtocolError as error:
+            self._failure = ProtocolError(f"{partition} at offset {offset}: {error}")
+            return
+        if position.arrived(offset, fetched):
+            position.high_watermark = data.high_watermark
+            position.stable_offset = data.last_stable_offset
+            position.log_start_offset = data.log_start_offset
+
+    def _refused(
+        self, partition: TopicPartition, position: Position, offset: int, code: int
+    ) -> None:
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            if position.fetch_offset != offset:
+                return
+            if position.fetched or position.ready_at < len(position.ready):
+                position.fetch_offset = offset
+                position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+                return
+            reset = self._settings.auto_offset_reset
+            if reset == "none":
+                self._failure = api_error(
+                    code,
+                    f"{partition} has no offset {offset} any more, or not yet, and auto.offset.reset "
+                    "is none; seek to another",
+                )
+            position.ask_reset(EARLIEST if reset == "earliest" else LATEST)
+        elif error_code(code).retriable:
+            position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+            self.refresh()
+        else:
+            self._failure = api_error(code, f"{partition}: {error_code(code).message}")
+
+    def _wait_a_little(self, asked: dict[TopicPartition, tuple[Position, int]]) -> None:
+        not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+        for position, _ in asked.values():
+            position.not_before_ms = not_before_ms
+
+    # --- metadata
+
+    def refresh(self) -> None:
+        """Ask again who leads what is assigned."""
+        if not self._refreshing:
+            self._refreshing = True
+            self._tasks.spawn(self._refresh())
+
+    async def _refresh(self) -> None:
+        backoff = self._metadata.backoff()
+        try:
+            while True:
+                try:
+                    view = await self._metadata.refresh({each.topic for each in self._positions})
+                    known = (view.partition(*each) for each in self._positions)
+                    if all(each is not None and each.leader in view.brokers for each in known):
+                        return
+                except OttlaError as error:
+                    if not is_retriable(error):
+                        self._failure = error
+                        return
+                await asyncio.sleep(backoff.next_ms() / 1000)
+        finally:
+            self._refreshing = False
+            self.news.set()
+            self.pump()

@@ -1,0 +1,49 @@
+"""Pure: what a consumer and its membership of a group expect of each other, in either protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from ottla.base.ids import TopicPartition
+
+
+class Standing(NamedTuple):
+    """Who a consumer is in its group; without membership, only the group counts."""
+
+    group_id: str
+    member_id: str = ""
+    generation: int = -1
+    instance_id: str | None = None
+
+
+class Owner(Protocol):
+    """The consumer, as its membership sees it; all of it happens inside of `poll`."""
+
+    async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
+        """Commit if that is automatic, tell the listener, and read these no more."""
+
+    async def lose(self, partitions: Iterable[TopicPartition]) -> None:
+        """The same without a commit: somebody else may have them by now."""
+
+    async def take(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these as well, and tell the listener."""
+
+    def owned(self) -> frozenset[TopicPartition]:
+        """What is assigned."""
+
+
+class Membership(Protocol):
+    """A membership of a group."""
+
+    def standing(self) -> Standing:
+        """Who this member is, for commits."""
+
+    async def step(self, now_ms: float) -> None:
+        """Do what the group needs done that does not wait for a broker; raises what ends the membership."""
+
+    def settled(self) -> bool:
+        """Whether the member has its assignment, so that an empty one is no reason to wait."""
+
+    async def close(self) -> None:
+        """Leave the group."""

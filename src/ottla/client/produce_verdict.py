@@ -1,0 +1,50 @@
+"""Pure: what to do with a batch after what a broker said of it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from ottla.client.errors import error_code
+from ottla.protocol.errors import ErrorCode
+
+
+class Verdict(Enum):
+    """What to do with a batch."""
+
+    WRITTEN = "written"
+    AGAIN = "send again"
+    NEW_EPOCH = "send again under the next epoch"
+    FAILED = "give up"
+
+
+STALE_METADATA: Final = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.LISTENER_NOT_FOUND,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    )
+)
+"""Errors that mean: the leader is somebody else, ask who."""
+
+
+def verdict(code: int, *, oldest: bool, transactional: bool, may_retry: bool) -> Verdict:
+    """What an error code means for a batch; `oldest`: nothing before it is still to be written."""
+    if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+        return Verdict.WRITTEN
+    if not may_retry:
+        return Verdict.FAILED
+    if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+        # A batch in front of it failed and will be sent again; alone, it means that records were lost.
+        return Verdict.FAILED if oldest else Verdict.AGAIN
+    if code == ErrorCode.UNKNOWN_PRODUCER_ID:
+        # Retention removed all the broker knew of this producer (KIP-360).
+        return Verdict.FAILED if transactional else Verdict.NEW_EPOCH
+    return Verdict.AGAIN if error_code(code).retriable else Verdict.FAILED

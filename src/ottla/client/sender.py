@@ -1,0 +1,462 @@
+"""Sends batches to the leaders of their partitions, and tells everybody what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeAlias
+
+from ottla.base.errors import OttlaError
+from ottla.base.ids import TopicPartition
+from ottla.base.tasks import Tasks
+from ottla.client.accumulator import NEVER_MS, Accumulator
+from ottla.client.cluster import Cluster
+from ottla.client.connection import Connection
+from ottla.client.delivery import Outcome
+from ottla.client.errors import ConnectionLost, RequestTimedOut, api_error, is_retriable
+from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
+from ottla.client.produce_verdict import STALE_METADATA, Verdict, verdict
+from ottla.client.producer_settings import ProducerSettings
+from ottla.client.retry import JITTER
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.init_producer_id import InitProducerIdRequest
+from ottla.protocol.apis.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from ottla.protocol.encoders import encoder
+from ottla.protocol.records.compression import Codec
+
+LAST_BY_NAME: Final = 12
+"""Versions behind it name topics by id, which a producer has no need of."""
+LAST_WITHOUT_IMPLICIT_ADD: Final = 11
+_LAST_EPOCH: Final = 2**15 - 2
+
+Produced: TypeAlias = Batch[Outcome]
+
+
+class Gate(Protocol):
+    """What a transaction has to say about batches before and after they are sent."""
+
+    implicit_add: bool
+
+    def open_for(self, target: TopicPartition) -> bool:
+        """Whether a batch for the partition may be sent now; if not, `wake` follows when it may."""
+
+    def failed(self, error: Exception) -> None:
+        """A batch of the transaction was given up."""
+
+
+class Line:
+    """The way to one broker: a connection opened on demand, and how much is under way on it."""
+
+    __slots__ = ("connection", "in_flight", "opening")
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.in_flight = 0
+        self.opening = False
+
+    def live(self) -> Connection | None:
+        """The connection, unless it was lost."""
+        return None if self.connection is None or self.connection.closed else self.connection
+
+
+class Sender:
+    """Takes ready batches out of the accumulator; all of it runs in the thread of the loop.
+
+    The lock keeps the accumulator from threads that append; nothing is awaited or called back under it.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ProducerSettings,
+        accumulator: Accumulator[Outcome],
+        lock: threading.Lock,
+    ) -> None:
+        self.gate: Gate | None = None
+        self.room = asyncio.Event()
+        self.on_view: Callable[[], None] = lambda: None
+        self._cluster = cluster
+        self._settings = settings
+        self._accumulator = accumulator
+        self._lock = lock
+        self._loop = asyncio.get_running_loop()
+        self._lines: dict[int, Line] = {}
+        self._tasks = Tasks()
+        self._timer: asyncio.TimerHandle | None = None
+        self._scheduled = False
+        self._refreshing = False
+        self._identifying = False
+        self._codec = Codec[settings.compression_type.upper()]
+        self._level = settings.compression_level
+
+    # --- when to look
+
+    def wake(self) -> None:
+        """Look for work at the next turn of the loop."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._pump)
+
+    def wake_from_thread(self) -> None:
+        """The same, from any thread."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon_threadsafe(self._pump)
+
+    async def close(self) -> None:
+        """Stop looking; what is still in flight is forgotten."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._tasks.cancel()
+
+    def _pump(self) -> None:
+        self._scheduled = False
+        if self._settings.enable_idempotence and self._accumulator.identity is ANONYMOUS:
+            self._identify()
+            return
+        now_ms = self._loop.time() * 1000
+        with self._lock:
+            late = list(self._accumulator.expired(int(now_ms)))
+            requests: list[tuple[Line, list[Produced]]] = []
+            next_ms = self._plan(now_ms, requests)
+        for line, batches in requests:
+            self._send(line, batches)
+        for batch in late:
+            if batch.identity is not ANONYMOUS and batch.identity == self._accumulator.identity:
+                self._bump()
+            self._give_up(batch, self._too_late(batch))
+        self._look_again_at(next_ms)
+
+    def _look_again_at(self, at_ms: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if at_ms < NEVER_MS:
+            self._timer = self._loop.call_at(at_ms / 1000, self._pump)
+
+    # --- what to send
+
+    def _plan(self, now_ms: float, requests: list[tuple[Line, list[Produced]]]) -> float:
+        """Fills in the requests to send now; when to look again if nothing else happens before."""
+        accumulator = self._accumulator
+        next_ms = accumulator.next_expiry_ms()
+        open_requests: dict[int, tuple[list[Produced], int]] = {}
+        again = True
+        while again:
+            again = False
+            open_requests.clear()
+            for queue in accumulator.busy():
+                at_ms = accumulator.ready_at_ms(queue)
+                if at_ms > now_ms:
+                    next_ms = min(next_ms, at_ms)
+                elif self._plan_one(queue, open_requests, requests):
+                    again = True
+        return next_ms
+
+    def _plan_one(
+        self,
+        queue: PartitionQueue[Outcome],
+        open_requests: dict[int, tuple[list[Produced], int]],
+        requests: list[tuple[Line, list[Produced]]],
+    ) -> bool:
+        if self.gate is not None and not self.gate.open_for(queue.target):
+            return False
+        leader = self._leader(queue.target)
+        line = self._line(leader) if leader is not None else None
+        if leader is None or line is None:
+            return False
+        batches, size = open_requests.get(leader, ([], 0))
+        size += queue.waiting[0].encoder.size_bytes
+        most = self._settings.max_request_size
+        if not batches or size > most:
+            if line.in_flight >= self._settings.max_in_flight_requests_per_connection:
+                return False
+            batches, size = [], queue.waiting[0].encoder.size_bytes
+        batch = self._accumulator.take(queue)
+        if batch is None:
+            return False
+        if not batches:
+            line.in_flight += 1
+            requests.append((line, batches))
+        batches.append(batch)
+        open_requests[leader] = (batches, size)
+        return True
+
+    def _leader(self, target: TopicPartition) -> int | None:
+        found = self._cluster.view.partition(*target)
+        if found is None or found.leader not in self._cluster.view.brokers:
+            self._refresh()
+            return None
+        return found.leader
+
+    def _line(self, node_id: int) -> Line | None:
+        """The line to a node once it is open; else it is being opened, and a pump follows."""
+        line = self._lines.get(node_id)
+        if line is None:
+            line = self._lines[node_id] = Line()
+        if line.live() is not None:
+            return line
+        if not line.opening:
+            line.opening = True
+            self._tasks.spawn(self._open(node_id, line))
+        return None
+
+    async def _open(self, node_id: int, line: Line) -> None:
+        try:
+            line.connection = await self._cluster.connection(node_id)
+        except OttlaError:
+            # The broker may have left, and its partitions be led by others.
+            self._refresh()
+        finally:
+            line.opening = False
+        self.wake()
+
+    def _refresh(self) -> None:
+        if not self._refreshing:
+            self._refreshing = True
+            self._tasks.spawn(self._refresh_metadata())
+
+    async def _refresh_metadata(self) -> None:
+        backoff = self._cluster.backoff()
+        try:
+            while True:
+                topics = {target.topic for target in self._accumulator.queues}
+                try:
+                    view = await self._cluster.refresh(topics)
+                    self.on_view()
+                    busy = [queue.target for queue in self._accumulator.busy()]
+                    known = (view.partition(*target) for target in busy)
+                    if all(each is not None and each.leader in view.brokers for each in known):
+                        return
+                except OttlaError as error:
+                    if not is_retriable(error):
+                        raise
+                await asyncio.sleep(backoff.next_ms() / 1000)
+        finally:
+            self._refreshing = False
+            self.wake()
+
+    # --- sending and hearing
+
+    def _send(self, line: Line, batches: list[Produced]) -> None:
+        connection = line.connection
+        assert connection is not None  # `_plan_one` has looked
+        version = min(connection.version_of(ApiKey.PRODUCE), LAST_BY_NAME)
+        if self.gate is not None and not self.gate.implicit_add:
+            version = min(version, LAST_WITHOUT_IMPLICIT_ADD)
+        request = self._request(batches)
+        try:
+            if self._settings.acks == 0:
+                body = bytearray()
+                flexible = version >= ApiKey.PRODUCE.flexible_since
+                encoder(ProduceRequest, version, flexible)(request, body)
+                connection.send_unanswered(ApiKey.PRODUCE, version, [body])
+                self._answered(line, batches, None, None)
+                return
+            future = connection.send(request, version=version)
+        except ConnectionLost as error:
+            self._answered(line, batches, None, error)
+            return
+        timeout_s = self._settings.request_timeout_ms / 1000
+        timer = self._loop.call_later(timeout_s, self._time_out, connection, future)
+
+        def heard(done: asyncio.Future[Any]) -> None:
+            timer.cancel()
+            error = done.exception()
+            failure = error if isinstance(error, Exception) else None
+            self._answered(line, batches, None if failure else done.result(), failure)
+
+        future.add_done_callback(heard)
+
+    def _request(self, batches: list[Produced]) -> ProduceRequest:
+        topics: dict[str, list[PartitionProduceData]] = {}
+        for batch in batches:
+            data = PartitionProduceData(
+                index=batch.target.partition, records=batch.encode(self._codec, self._level)
+            )
+            topics.setdefault(batch.target.topic, []).append(data)
+        return ProduceRequest(
+            transactional_id=self._settings.transactional_id,
+            acks=self._settings.acks,
+            timeout_ms=self._settings.request_timeout_ms,
+            topic_data=[
+                TopicProduceData(name=name, partition_data=data) for name, data in topics.items()
+            ],
+        )
+
+    def _time_out(self, connection: Connection, future: asyncio.Future[Any]) -> None:
+        if not future.done():
+            timeout_ms = self._settings.request_timeout_ms
+            future.set_exception(
+                RequestTimedOut(
+                    f"{connection.address} did not answer Produce within {timeout_ms} ms; "
+                    "the broker may be overloaded or stopped"
+                )
+            )
+            # Answers come in order: those behind it on this connection would be stuck as well.
+            self._tasks.spawn(connection.close())
+
+    def _answered(
+        self,
+        line: Line,
+        batches: list[Produced],
+        response: ProduceResponse | None,
+        error: Exception | None,
+    ) -> None:
+        line.in_flight -= 1
+        resolutions: list[Callable[[], None]] = []
+        answers = {
+            TopicPartition(topic.name, part.index): part
+            for topic in (response.responses if response is not None else ())
+            for part in topic.partition_responses
+        }
+        if error is not None:
+            self._refresh()
+        with self._lock:
+            for batch in batches:
+                answer = answers.get(batch.target)
+                if error is not None:
+                    self._unheard(batch, error, resolutions)
+                elif response is None:
+                    self._written(batch, -1, -1, resolutions)
+                elif answer is not None:
+                    self._judge(batch, answer, resolutions)
+                else:
+                    lost = ConnectionLost("the broker's answer to Produce lacks a partition")
+                    self._unheard(batch, lost, resolutions)
+        for resolve in resolutions:
+            resolve()
+        if self._accumulator.buffered_bytes < self._settings.buffer_memory:
+            self.room.set()
+        if not self._scheduled:
+            self._pump()
+
+    def _judge(
+        self,
+        batch: Produced,
+        answer: PartitionProduceResponse,
+        resolutions: list[Callable[[], None]],
+    ) -> None:
+        code = answer.error_code
+        ruling = verdict(
+            code,
+            oldest=self._accumulator.queues[batch.target].is_oldest(batch),
+            transactional=self.gate is not None,
+            may_retry=self._may_retry(batch),
+        )
+        if ruling is Verdict.WRITTEN:
+            self._written(batch, answer.base_offset, answer.log_append_time_ms, resolutions)
+            return
+        if code in STALE_METADATA:
+            self._refresh()
+        if ruling is Verdict.FAILED:
+            self._fail(batch, api_error(code, answer.error_message), resolutions)
+            return
+        if ruling is Verdict.NEW_EPOCH and batch.identity == self._accumulator.identity:
+            self._bump()
+        self._again(batch)
+
+    def _unheard(
+        self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
+    ) -> None:
+        if is_retriable(error) and self._may_retry(batch):
+            self._again(batch)
+        else:
+            self._fail(batch, error, resolutions)
+
+    def _may_retry(self, batch: Produced) -> bool:
+        age_ms = self._loop.time() * 1000 - batch.created_ms
+        settings = self._settings
+        return batch.attempts <= settings.retries and age_ms < settings.delivery_timeout_ms
+
+    def _again(self, batch: Produced) -> None:
+        settings = self._settings
+        grown = settings.retry_backoff_ms * 2 ** min(batch.attempts - 1, 30)
+        wait_ms = min(grown, settings.retry_backoff_max_ms) * random.uniform(1 - JITTER, 1 + JITTER)
+        self._accumulator.retry(batch, int(self._loop.time() * 1000 + wait_ms))
+
+    def _written(
+        self,
+        batch: Produced,
+        base_offset: int,
+        log_append_ms: int,
+        resolutions: list[Callable[[], None]],
+    ) -> None:
+        self._accumulator.done(batch)
+        resolutions.append(lambda: batch.outcome.resolve(base_offset, log_append_ms, None))
+
+    def _fail(
+        self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
+    ) -> None:
+        self._accumulator.done(batch)
+        if batch.identity == self._accumulator.identity and batch.identity is not ANONYMOUS:
+            self._bump()
+        resolutions.append(lambda: self._give_up(batch, error))
+
+    def _give_up(self, batch: Produced, error: Exception) -> None:
+        if self.gate is not None:
+            self.gate.failed(error)
+        batch.outcome.resolve(-1, -1, error)
+        self.room.set()
+
+    def _too_late(self, batch: Produced) -> RequestTimedOut:
+        return RequestTimedOut(
+            f"{batch.encoder.count} records for {batch.target} were not written within "
+            f"delivery.timeout.ms={self._settings.delivery_timeout_ms}; check that the leader of "
+            "the partition can be reached"
+        )
+
+    # --- who this producer is
+
+    def _bump(self) -> None:
+        """A gap in the sequences cannot be filled: go on with the next epoch (KIP-360)."""
+        if self.gate is not None:
+            return  # the end of the transaction brings the next epoch
+        producer_id, epoch = self._accumulator.identity
+        bumped = Identity(producer_id, epoch + 1)
+        self._accumulator.identity = ANONYMOUS if epoch >= _LAST_EPOCH else bumped
+
+    def _identify(self) -> None:
+        if self.gate is None and not self._identifying:
+            self._identifying = True
+            self._tasks.spawn(self._init_producer_id())
+
+    async def _init_producer_id(self) -> None:
+        request = InitProducerIdRequest(
+            transactional_id=None,
+            transaction_timeout_ms=self._settings.transaction_timeout_ms,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+
+        async def attempt() -> Identity:
+            response = await self._cluster.ask(request)
+            if response.error_code:
+                raise api_error(response.error_code)
+            return Identity(response.producer_id, response.producer_epoch)
+
+        try:
+            self._accumulator.identity = await self._cluster.retried(
+                attempt, timeout_ms=self._settings.delivery_timeout_ms
+            )
+        except OttlaError as error:
+            self.drop(error)
+        finally:
+            self._identifying = False
+        self.wake()
+
+    def drop(self, error: Exception) -> None:
+        """Give up all that is not in flight."""
+        with self._lock:
+            dropped = list(self._accumulator.dropped())
+        for batch in dropped:
+            batch.outcome.resolve(-1, -1, error)
+        self.room.set()

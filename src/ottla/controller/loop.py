@@ -1,0 +1,164 @@
+"""Keeps the cluster led: becomes the controller when there is none, and then looks after leaders and the dead.
+
+Every broker runs it. One that is not the controller watches over the one that is, and takes its place at once when its
+process dies; all else waits for sessions to end. One task acts, on the newest image, one step after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from ottla.base.errors import ApiError, ClusterError
+from ottla.base.log import logger
+from ottla.cluster.image import Delta, Image
+from ottla.cluster.membership import Membership
+from ottla.cluster.metadata import Metadata
+from ottla.cluster.peers import Peers
+from ottla.cluster.tree import SessionState
+from ottla.config.live import LiveSettings
+from ottla.controller.controller import Controller
+from ottla.controller.elections import Elections
+from ottla.controller.watchdog import Watchdog
+
+log = logger(__name__)
+
+_RETRY_S: Final = 0.1
+
+
+class ControllerLoop:
+    """This broker's part in running the cluster."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        elections: Elections,
+        metadata: Metadata,
+        peers: Peers,
+        settings: LiveSettings,
+        now_ms: Callable[[], int],
+        session_timeout_ms: int,
+    ) -> None:
+        self._controller = controller
+        self._elections = elections
+        self._metadata = metadata
+        self._membership: Membership = peers.membership
+        self._settings = settings
+        self._now_ms = now_ms
+        self._session_timeout_ms = session_timeout_ms
+        self._watchdog = Watchdog(peers, self._suspect)
+        self._wake = asyncio.Event()
+        self._wake.set()
+        metadata.subscribe(self._changed)
+        metadata.tree.watch_session(self._session_changed)
+
+    async def run(self) -> None:
+        """Act on every change, and now and then on none."""
+        try:
+            while True:
+                await self._wait()
+                try:
+                    await self._act()
+                except (ClusterError, ApiError) as failure:
+                    log.info("cluster not settled yet", reason=str(failure))
+                    await asyncio.sleep(_RETRY_S)
+                    self._wake.set()
+        finally:
+            await self._watchdog.close()
+
+    async def _wait(self) -> None:
+        interval = self._settings.now.replication.leader_imbalance_check_interval_seconds
+        try:
+            async with asyncio.timeout(interval):
+                await self._wake.wait()
+        except TimeoutError:
+            await self._give_back()
+        self._wake.clear()
+
+    def _changed(self, image: Image, delta: Delta) -> None:
+        if delta.brokers or delta.controller or delta.topics:
+            self._wake.set()
+
+    def _session_changed(self, state: SessionState) -> None:
+        # Without a connection another may have been elected: nothing is decided until it is back.
+        if state is not SessionState.CONNECTED:
+            self._controller.step_down()
+        self._wake.set()
+
+    async def _act(self) -> None:
+        image, me = self._metadata.image, self._membership.broker_id
+        if self._metadata.tree.state is not SessionState.CONNECTED or me not in image.brokers:
+            self._watchdog.watch({})
+            return
+        if image.controller_id != me:
+            self._controller.step_down()
+        if image.controller_id < 0 or (image.controller_id == me and not self._is_active()):
+            await self._become_controller(None if image.controller_id < 0 else me)
+        if self._is_active():
+            await self._elections.settle()
+        self._watch()
+
+    def _is_active(self) -> bool:
+        return self._controller.is_active
+
+    async def _become_controller(self, instead_of: int | None) -> None:
+        if await self._controller.elect(self._now_ms(), instead_of=instead_of):
+            await self._wait_for_the_others()
+
+    async def _wait_for_the_others(self) -> None:
+        """After an outage in which every session ended, give the brokers of the last ISRs time to come back.
+
+        Everybody who is here has just registered, so nobody knows better than the tree who was in sync.
+        """
+        deadline_ms = self._now_ms() + self._session_timeout_ms
+        while self._missing() and self._now_ms() < deadline_ms:
+            if not self._all_are_new():
+                return
+            log.info("waiting for brokers that were in sync", missing=sorted(self._missing()))
+            self._wake.clear()
+            try:
+                async with asyncio.timeout((deadline_ms - self._now_ms()) / 1000):
+                    await self._wake.wait()
+            except TimeoutError:
+                return
+
+    def _all_are_new(self) -> bool:
+        oldest = min((b.registered_ms for b in self._metadata.image.brokers.values()), default=0)
+        return self._now_ms() - oldest < self._session_timeout_ms
+
+    def _missing(self) -> set[int]:
+        image = self._metadata.image
+        return {
+            member
+            for topic in image.topics.values()
+            for partition in topic.partitions
+            for member in partition.isr
+            if member not in image.brokers
+        }
+
+    def _watch(self) -> None:
+        """The controller watches over everybody, everybody else over the controller."""
+        image, me = self._metadata.image, self._membership.broker_id
+        others = {each: broker.epoch for each, broker in image.brokers.items() if each != me}
+        if not self._is_active():
+            others = {each: e for each, e in others.items() if each == image.controller_id}
+        self._watchdog.watch(others)
+
+    async def _suspect(self, broker_id: int, epoch: int) -> None:
+        """The process of a broker is gone: say so in the tree, as controller or in the controller's place."""
+        try:
+            if not self._is_active() and self._metadata.image.controller_id == broker_id:
+                await self._controller.elect(self._now_ms(), instead_of=broker_id)
+            if self._is_active():
+                await self._elections.bury(broker_id, epoch)
+        except (ClusterError, ApiError) as failure:
+            log.info("dead broker not removed", broker=broker_id, reason=str(failure))
+        self._wake.set()
+
+    async def _give_back(self) -> None:
+        if self._is_active() and self._settings.now.replication.auto_leader_rebalance_enable:
+            try:
+                await self._elections.prefer()
+            except (ClusterError, ApiError) as failure:
+                log.info("leaders not given back", reason=str(failure))

@@ -1,0 +1,241 @@
+"""Pulls from one leader for all partitions that follow it: one connection, one fetch at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+from ottla.base.errors import ApiError, CorruptLog, OttlaError, ProtocolError, StorageError
+from ottla.base.log import logger
+from ottla.client.connection import Connection
+from ottla.client.errors import ClientError
+from ottla.client.retry import Backoff
+from ottla.cluster.peers import Peers
+from ottla.config.live import LiveSettings
+from ottla.protocol.apis.fetch import FetchRequest, FetchResponse, PartitionData, ReplicaState
+from ottla.protocol.apis.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import crc_of, iter_headers
+from ottla.replication import metrics
+from ottla.replication.follower_session import FollowerSession, Key, Wanted
+from ottla.replication.partition import Partition
+from ottla.storage.logs import Logs
+
+log = logger(__name__)
+
+_EARLIEST: Final = -2
+_RECONNECT_MS: Final = 20
+_SLOWEST_RECONNECT_MS: Final = 1000
+_SESSION_ERRORS: Final = frozenset(
+    (
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    )
+)
+# One of us has not seen the newest metadata yet; while we wait, writes with acks=all wait.
+_SOON_OVER: Final = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+)
+_SOON_MS: Final = 20
+
+
+class Fetcher:
+    """Follows one leader; a partition is followed from `follow` to `forget`."""
+
+    def __init__(
+        self,
+        leader_id: int,
+        peers: Peers,
+        logs: Logs,
+        settings: LiveSettings,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._leader_id = leader_id
+        self._peers = peers
+        self._logs = logs
+        self._settings = settings
+        self._now_ms = now_ms
+        self._followed: dict[Key, Partition] = {}
+        # Partitions that failed, and when to try again: by the loop's clock.
+        self._resting: dict[Key, float] = {}
+        self._session = FollowerSession()
+        self._something = asyncio.Event()
+        self._connection: Connection | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing left to follow."""
+        return not self._followed
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch this one from now on."""
+        key = _key(partition)
+        self._resting.pop(key, None)
+        self._followed[key] = partition
+        self._something.set()
+
+    def forget(self, partition: Partition) -> None:
+        """Fetch this one no more; what is on its way is not appended."""
+        self._followed.pop(_key(partition), None)
+
+    async def run(self) -> None:
+        """Fetch for ever; a leader that cannot be reached is tried again and again."""
+        backoff = Backoff(_RECONNECT_MS, _SLOWEST_RECONNECT_MS)
+        while True:
+            await self._something.wait()
+            try:
+                self._connection = await self._peers.open(self._leader_id)
+                self._session.begin_anew()
+                backoff.reset()
+                await self._fetch_on(self._connection)
+            except (ClientError, ApiError) as failure:
+                log.info("leader not reached", leader=self._leader_id, reason=str(failure))
+            finally:
+                if self._connection is not None:
+                    await self._connection.close()
+                    self._connection = None
+            await asyncio.sleep(backoff.next_ms() / 1000)
+
+    async def _fetch_on(self, connection: Connection) -> None:
+        while True:
+            wanted = self._wanted()
+            if not wanted:
+                self._something.clear()
+                await self._rest()
+                continue
+            config = self._settings.now.replication
+            topics, forgotten = self._session.next(wanted)
+            request = FetchRequest(
+                replica_state=ReplicaState(
+                    replica_id=self._peers.membership.broker_id,
+                    replica_epoch=self._peers.membership.broker_epoch,
+                ),
+                max_wait_ms=config.replica_fetch_wait_max_ms,
+                min_bytes=config.replica_fetch_min_bytes,
+                max_bytes=config.replica_fetch_response_max_bytes,
+                session_id=self._session.id,
+                session_epoch=self._session.epoch,
+                topics=topics,
+                forgotten_topics_data=forgotten,
+            )
+            timeout_ms = config.replica_socket_timeout_ms
+            response = await connection.ask(request, timeout_ms=timeout_ms)
+            await self._take(connection, response)
+
+    def _wanted(self) -> dict[Key, Wanted]:
+        now = asyncio.get_running_loop().time()
+        max_bytes = self._settings.now.replication.replica_fetch_max_bytes
+        wanted = {}
+        for key, partition in self._followed.items():
+            if self._resting.get(key, 0.0) > now:
+                continue
+            log = partition.log
+            wanted[key] = Wanted(
+                partition.leader_epoch,
+                log.end_offset,
+                log.epochs.epoch_of(log.end_offset - 1) if log.end_offset else -1,
+                log.start_offset,
+                max_bytes,
+            )
+        return wanted
+
+    async def _rest(self) -> None:
+        """Wait for something to follow, or for the end of the first pause."""
+        first = min(self._resting.values(), default=None)
+        loop = asyncio.get_running_loop()
+        timeout = None if first is None else max(0.0, first - loop.time())
+        try:
+            async with asyncio.timeout(timeout):
+                await self._something.wait()
+        except TimeoutError:
+            self._something.set()
+
+    async def _take(self, connection: Connection, response: FetchResponse) -> None:
+        if response.error_code in _SESSION_ERRORS:
+            self._session.begin_anew()
+            return
+        if response.error_code:
+            raise ApiError(response.error_code, "the leader refused the fetch")
+        self._session.answered(response.session_id)
+        unsynced = []
+        for topic in response.responses:
+            for data in topic.partitions:
+                partition = self._followed.get((topic.topic_id, data.partition_index))
+                if partition is None or partition.is_leader:
+                    continue  # it moved while the fetch was on its way
+                try:
+                    await self._take_one(connection, partition, topic.topic_id, data)
+                except (StorageError, ProtocolError, ApiError) as failure:
+                    self._pause(partition, failure)
+                else:
+                    if partition.syncs_every_batch and data.records:
+                        unsynced.append(partition.log)
+        # What we say in the next fetch that we hold, we must hold: on the disk, where that is asked for.
+        for each in unsynced:
+            await self._logs.flusher.synced(each, each.end_offset)
+
+    async def _take_one(
+        self, connection: Connection, partition: Partition, topic_id: UUID, data: PartitionData
+    ) -> None:
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            await self._begin_at_the_leaders_start(connection, partition)
+        elif data.error_code:
+            raise ApiError(data.error_code, ErrorCode(data.error_code).message)
+        elif data.diverging_epoch is not None and data.diverging_epoch.epoch >= 0:
+            diverging = data.diverging_epoch
+            partition.truncate(diverging.epoch, diverging.end_offset, self._now_ms())
+        else:
+            if data.records:
+                self._append(partition, memoryview(data.records))
+            partition.follow(data.high_watermark, data.log_start_offset)
+
+    def _append(self, partition: Partition, records: memoryview) -> None:
+        for pos, header in iter_headers(records):
+            if crc_of(records, pos, header.size_bytes) != header.crc:
+                raise CorruptLog(f"{partition.tp}: the leader sent a damaged batch")
+        partition.append_fetched(records, self._now_ms())
+        metrics.REPLICATED_BYTES.value += len(records)
+
+    async def _begin_at_the_leaders_start(
+        self, connection: Connection, partition: Partition
+    ) -> None:
+        """All that we hold lies before the leader's first record, or behind its last: begin where it begins."""
+        tp = partition.tp
+        asked = ListOffsetsPartition(
+            partition_index=tp.partition,
+            current_leader_epoch=partition.leader_epoch,
+            timestamp=_EARLIEST,
+        )
+        topic = ListOffsetsTopic(name=tp.topic, partitions=[asked])
+        timeout_ms = self._settings.now.replication.replica_socket_timeout_ms
+        answer = await connection.ask(ListOffsetsRequest(topics=[topic]), timeout_ms=timeout_ms)
+        [found] = answer.topics[0].partitions
+        if found.error_code:
+            raise ApiError(found.error_code, "the leader did not say where its log begins")
+        log.warning("replica begins anew", partition=tp, offset=found.offset)
+        partition.log.reset_to(found.offset, self._now_ms())
+
+    def _pause(self, partition: Partition, failure: OttlaError) -> None:
+        log.info("replica not fetched", partition=partition.tp, reason=str(failure))
+        pause_ms = self._settings.now.replication.replica_fetch_backoff_ms
+        if isinstance(failure, ApiError) and failure.code in _SOON_OVER:
+            pause_ms = min(pause_ms, _SOON_MS)
+        loop = asyncio.get_running_loop()
+        self._resting[_key(partition)] = loop.time() + pause_ms / 1000
+
+
+def _key(partition: Partition) -> Key:
+    return partition.topic_id, partition.tp.partition

@@ -1,0 +1,78 @@
+"""Pure: what a follower has told its leader already (KIP-227), so that each fetch names only what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from ottla.protocol.apis.fetch import FetchPartition, FetchTopic, ForgottenTopic
+
+Key = tuple[UUID, int]
+
+_NO_SESSION = 0
+_FIRST_EPOCH = 0
+_MAX_EPOCH = 2**31 - 1
+
+
+class Wanted(NamedTuple):
+    """From where on a partition is to be fetched, and what the follower knows of it."""
+
+    leader_epoch: int
+    offset: int
+    last_epoch: int
+    log_start_offset: int
+    max_bytes: int
+
+
+class FollowerSession:
+    """One session with one leader; without the leader's consent to it every fetch is full."""
+
+    __slots__ = ("_told", "epoch", "id")
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """The leader knows nothing: the next fetch is a full one."""
+        self.id = _NO_SESSION
+        self.epoch = _FIRST_EPOCH
+        self._told: dict[Key, Wanted] = {}
+
+    def next(self, wanted: Mapping[Key, Wanted]) -> tuple[list[FetchTopic], list[ForgottenTopic]]:
+        """What to name in the next fetch, and what to have forgotten."""
+        news = {key: each for key, each in wanted.items() if self._told.get(key) != each}
+        gone = [key for key in self._told if key not in wanted]
+        self._told = dict(wanted)
+        return _topics(news), _forgotten(gone)
+
+    def answered(self, session_id: int) -> None:
+        """The leader took the fetch, and names the session it keeps, if it keeps one."""
+        if session_id == _NO_SESSION:
+            self.begin_anew()
+            return
+        self.id = session_id
+        self.epoch = 1 if self.epoch == _MAX_EPOCH else self.epoch + 1
+
+
+def _topics(wanted: Mapping[Key, Wanted]) -> list[FetchTopic]:
+    topics: dict[UUID, list[FetchPartition]] = {}
+    for (topic_id, index), each in wanted.items():
+        topics.setdefault(topic_id, []).append(
+            FetchPartition(
+                partition=index,
+                current_leader_epoch=each.leader_epoch,
+                fetch_offset=each.offset,
+                last_fetched_epoch=each.last_epoch,
+                log_start_offset=each.log_start_offset,
+                partition_max_bytes=each.max_bytes,
+            )
+        )
+    return [FetchTopic(topic_id=topic, partitions=parts) for topic, parts in topics.items()]
+
+
+def _forgotten(keys: list[Key]) -> list[ForgottenTopic]:
+    topics: dict[UUID, list[int]] = {}
+    for topic_id, index in keys:
+        topics.setdefault(topic_id, []).append(index)
+    return [ForgottenTopic(topic_id=topic, partitions=parts) for topic, parts in topics.items()]

@@ -1,0 +1,170 @@
+"""Brings the ISRs that leaders want to the controller (AlterPartition); the answer is the next image.
+
+A proposal stays as it is until the metadata shows a newer state of its partition, or the controller refuses it: sent
+twice it changes nothing, and lost on the way it is sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from ottla.base.errors import ApiError
+from ottla.base.log import logger
+from ottla.client.errors import ClientError
+from ottla.cluster.image import Image
+from ottla.cluster.peers import Peers
+from ottla.config.live import LiveSettings
+from ottla.protocol.apis.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerState,
+    PartitionData,
+    TopicData,
+)
+from ottla.protocol.errors import ErrorCode
+from ottla.replication import metrics
+from ottla.replication.leadership import Proposal
+from ottla.replication.partition import Partition
+from ottla.replication.partitions import Partitions
+
+log = logger(__name__)
+
+_RETRY_S: Final = 0.1
+# After these the metadata will show another state by itself.
+_OVERTAKEN: Final = frozenset(
+    (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION)
+)
+# A replica that the controller did not want is proposed again after this long.
+_REFUSED_MS: Final = 1000
+
+
+class IsrChanges:
+    """Watches over the ISRs of everything that this broker leads."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        peers: Peers,
+        image: Callable[[], Image],
+        settings: LiveSettings,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._partitions = partitions
+        self._peers = peers
+        self._image = image
+        self._settings = settings
+        self._now_ms = now_ms
+        self._proposed: dict[Partition, Proposal] = {}
+        self._refused_ms: dict[Partition, int] = {}
+        self._wake = asyncio.Event()
+
+    def caught_up(self, partition: Partition) -> None:
+        """A follower outside of the ISR has fetched: perhaps it may join."""
+        leadership = partition.leadership
+        if leadership is None or leadership.pending is not None:
+            return
+        if self._now_ms() - self._refused_ms.get(partition, 0) < _REFUSED_MS:
+            return
+        self._refused_ms.pop(partition, None)
+        proposal = leadership.expansion(partition.high_watermark, self._epochs())
+        if proposal is not None:
+            self._propose(partition, proposal)
+
+    async def run(self) -> None:
+        """Send what was proposed, as soon as it is; look twice in each lag for those who fell behind."""
+        while True:
+            lag_s = self._settings.now.replication.replica_lag_time_max_ms / 1000
+            try:
+                async with asyncio.timeout(lag_s / 2):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._shrink()
+            self._wake.clear()
+            if self._proposed and not await self._send():
+                await asyncio.sleep(_RETRY_S)
+                self._wake.set()
+
+    def _shrink(self) -> None:
+        lag_ms = self._settings.now.replication.replica_lag_time_max_ms
+        epochs, now_ms = self._epochs(), self._now_ms()
+        for partition in self._partitions:
+            leadership = partition.leadership
+            if leadership is None:
+                continue
+            end = partition.log.end_offset
+            proposal = leadership.shrinking(end, epochs, lag_ms, now_ms)
+            if proposal is not None:
+                self._propose(partition, proposal)
+
+    def _propose(self, partition: Partition, proposal: Proposal) -> None:
+        log.info(
+            "ISR proposed", partition=partition.tp, isr=proposal.members, was=partition.placed.isr
+        )
+        self._proposed[partition] = proposal
+        self._wake.set()
+
+    async def _send(self) -> bool:
+        """Whether the controller has answered."""
+        for partition, proposal in list(self._proposed.items()):
+            if partition.leadership is None or partition.leadership.pending != proposal:
+                del self._proposed[partition]  # the metadata has settled it
+        if not self._proposed:
+            return True
+        sent = dict(self._proposed)
+        try:
+            response = await self._peers.ask_controller(self._request(sent))
+            if response.error_code:
+                raise ApiError(response.error_code, ErrorCode(response.error_code).message)
+        except (ClientError, ApiError) as failure:
+            log.info("controller not reached", reason=str(failure))
+            return False
+        self._answered(sent, response)
+        return True
+
+    def _request(self, proposed: Mapping[Partition, Proposal]) -> AlterPartitionRequest:
+        topics: dict[bytes, TopicData] = {}
+        for partition, proposal in proposed.items():
+            topic_id = partition.topic_id
+            topic = topics.setdefault(topic_id.bytes, TopicData(topic_id=topic_id, partitions=[]))
+            topic.partitions.append(
+                PartitionData(
+                    partition_index=partition.tp.partition,
+                    leader_epoch=proposal.leader_epoch,
+                    new_isr_with_epochs=[
+                        BrokerState(broker_id=each, broker_epoch=epoch)
+                        for each, epoch in proposal.isr
+                    ],
+                    partition_epoch=proposal.partition_epoch,
+                )
+            )
+        member = self._peers.membership
+        return AlterPartitionRequest(
+            broker_id=member.broker_id,
+            broker_epoch=member.broker_epoch,
+            topics=list(topics.values()),
+        )
+
+    def _answered(
+        self, sent: Mapping[Partition, Proposal], response: AlterPartitionResponse
+    ) -> None:
+        errors = {
+            (topic.topic_id, each.partition_index): each.error_code
+            for topic in response.topics
+            for each in topic.partitions
+        }
+        for partition, proposal in sent.items():
+            error = errors.get((partition.topic_id, partition.tp.partition))
+            if self._proposed.get(partition) == proposal:
+                del self._proposed[partition]
+            if error == ErrorCode.NONE:
+                grown = len(proposal.isr) > len(partition.placed.isr)
+                (metrics.ISR_EXPANDS if grown else metrics.ISR_SHRINKS).value += 1
+            elif error not in _OVERTAKEN and partition.leadership is not None:
+                log.info("ISR refused", partition=partition.tp, error=error)
+                self._refused_ms[partition] = self._now_ms()
+                partition.leadership.refused(proposal)
+
+    def _epochs(self) -> dict[int, int]:
+        return {broker_id: broker.epoch for broker_id, broker in self._image().brokers.items()}

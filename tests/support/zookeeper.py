@@ -1,0 +1,65 @@
+"""A real ZooKeeper for tests: its jars, its servers, and ways to end a session behind its back."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ottla.cluster.zookeeper_tree import ZookeeperOptions, ZookeeperTree, open_tree
+from ottla.node.ensemble import LocalEnsemble
+from ottla.node.zookeeper_jars import find_classpath
+from tests.support.requirements import REQUIREMENTS, requires
+
+_chroots = itertools.count()
+
+
+def classpath() -> str:
+    """The jars of the pinned version; without Maven, whatever this machine has."""
+    requires("java")
+    has_maven, _ = REQUIREMENTS["maven"]
+    if not has_maven():
+        return find_classpath()
+    from tools.apache_zookeeper import jars
+
+    return find_classpath({"ZOOKEEPER_HOME": str(jars())})
+
+
+@contextmanager
+def ensemble(directory: Path, servers: int = 1, **options: object) -> Iterator[LocalEnsemble]:
+    """Servers that do not wait for the disk, since no test cuts their power."""
+    quick = ("-Dzookeeper.forceSync=no",)
+    local = LocalEnsemble(
+        directory,
+        servers,
+        classpath=classpath(),
+        jvm_options=quick,
+        **options,  # type: ignore[arg-type]
+    )
+    with local:
+        yield local
+
+
+def new_chroot() -> str:
+    """A root that no other test of this session has."""
+    return f"/test/{next(_chroots)}"
+
+
+async def connect(hosts: str, chroot: str = "", session_timeout_ms: int = 10_000) -> ZookeeperTree:
+    """A session of its own."""
+    return await open_tree(
+        ZookeeperOptions(hosts, chroot, session_timeout_ms, connection_timeout_ms=15_000)
+    )
+
+
+async def end_session(tree: ZookeeperTree, hosts: str) -> None:
+    """Ends a session as only its owner could, from another connection with its id and password."""
+    from kazoo.client import KazooClient
+
+    def close() -> None:
+        thief = KazooClient(hosts, client_id=tree._client._kazoo.client_id)
+        thief.start()
+        thief.stop()
+        thief.close()
+
+    await asyncio.to_thread(close)

@@ -1,0 +1,87 @@
+"""Writes down what the clients of a run do, from any thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from tests.checker.history import Operation, Outcome, dump, ended
+
+FAULT: Final = "fault"
+"""The action of those who mistreat the broker or the network."""
+
+
+class Recorder:
+    """The history of one run."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._numbers = count()
+        self._lock = Lock()
+        self._open: dict[str, Operation] = {}
+        self._ended: list[Operation] = []
+        self._last_fault_ms = -1.0
+
+    @property
+    def now_ms(self) -> float:
+        """Milliseconds since the run began."""
+        return (time.monotonic() - self._began) * 1000
+
+    @property
+    def operations(self) -> list[Operation]:
+        """All that happened so far."""
+        with self._lock:
+            return [*self._ended, *self._open.values()]
+
+    def begin(self, process: str, action: str, **fields: Any) -> Operation:
+        """Somebody is about to ask."""
+        operation = Operation(
+            id=f"{process}/{next(self._numbers)}",
+            process=process,
+            action=action,
+            outcome=Outcome.UNKNOWN,
+            invoked_ms=self.now_ms,
+            **fields,
+        )
+        with self._lock:
+            self._open[operation.id] = operation
+        return operation
+
+    def end(self, operation: Operation, outcome: Outcome, **changes: Any) -> None:
+        """Somebody knows what became of it, or never will."""
+        done = ended(operation, outcome, self.now_ms, **changes)
+        with self._lock:
+            del self._open[operation.id]
+            self._ended.append(done)
+
+    def note(self, process: str, action: str, **fields: Any) -> None:
+        """Something that takes no time and cannot fail."""
+        self.end(self.begin(process, action, **fields), Outcome.OK)
+
+    def fault(self, what: str) -> None:
+        """The broker or the network is mistreated now."""
+        self._last_fault_ms = self.now_ms
+        self.note("faults", FAULT, facts={"what": what})
+
+    def refused(self, operation: Operation) -> Outcome:
+        """What a refusal is worth: a fault may have hidden that the first attempt of the client had an effect."""
+        disturbed = self._last_fault_ms >= operation.invoked_ms
+        return Outcome.UNKNOWN if disturbed else Outcome.FAIL
+
+    def faults(self) -> Mapping[str, int]:
+        """How often what was done to the broker or the network."""
+        counts: dict[str, int] = {}
+        for operation in self.operations:
+            if operation.action == FAULT:
+                what = operation.facts["what"]
+                counts[what] = counts.get(what, 0) + 1
+        return counts
+
+    def save(self, path: Path) -> Path:
+        """Keep the history in a file."""
+        path.write_text("".join(f"{line}\n" for line in dump(self.operations)))
+        return path

@@ -1,0 +1,97 @@
+"""A client of a workload that runs in its own thread until it is told that it is enough."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+from confluent_kafka import KafkaException, Message, TopicPartition
+
+from tests.checker.history import Polled
+from tests.workload.recorder import Recorder
+
+TIMEOUT_S = 20.0
+QUICK = {
+    "reconnect.backoff.ms": 5,
+    "reconnect.backoff.max.ms": 50,
+    "retry.backoff.ms": 5,
+    "retry.backoff.max.ms": 50,
+    # When librdkafka 2.16 bootstraps anew, as it does with every broker down, it may go on sending offsets of a
+    # transaction to a broker handle that it has ended meanwhile, for ever.
+    "metadata.recovery.strategy": "none",
+    "log_level": 0,
+}
+"""How librdkafka comes back soon after a fault, and is silent about it."""
+
+
+class Worker(Thread):
+    """Does its work again and again."""
+
+    def __init__(self, name: str, bootstrap: str, recorder: Recorder) -> None:
+        super().__init__(name=name, daemon=True)
+        self.bootstrap, self.recorder = bootstrap, recorder
+        self.enough = Event()
+        self.chance = random.Random(name)
+        self.failure: BaseException | None = None
+
+    def settings(self, **own: Any) -> dict[str, Any]:
+        """What every client of librdkafka is given; dots are written as underscores."""
+        named = {name.replace("_", "."): value for name, value in own.items()}
+        return {"bootstrap.servers": self.bootstrap, "client.id": self.name, **QUICK, **named}
+
+    def run(self) -> None:
+        try:
+            self.begin()
+            while not self.enough.is_set():
+                self.work()
+            self.finish()
+        except BaseException as failure:
+            self.failure = failure
+
+    def begin(self) -> None:
+        """Before the first piece of work."""
+
+    def work(self) -> None:
+        """One piece of work, in a moment."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """After the last piece of work."""
+
+    def end(self) -> None:
+        """It is enough; fails as the thread has failed."""
+        self.enough.set()
+        self.join(TIMEOUT_S)
+        assert not self.is_alive(), f"{self.name} hangs"
+        if self.failure is not None:
+            raise AssertionError(f"{self.name} failed: {self.failure!r}") from self.failure
+
+
+def key_of(topic: str, partition: int) -> str:
+    """The log as the history calls it."""
+    return f"{topic}/{partition}"
+
+
+def partition_of(key: str, offset: int = 0) -> TopicPartition:
+    """The log as librdkafka calls it."""
+    topic, _, partition = key.rpartition("/")
+    return TopicPartition(topic, int(partition), offset)
+
+
+def polled(message: Message) -> Polled:
+    """A record that was read."""
+    return Polled(
+        key_of(message.topic(), message.partition()), message.value().decode(), message.offset()
+    )
+
+
+def until_done(step: Callable[[], None]) -> None:
+    """What the client may try again is tried again."""
+    while True:
+        try:
+            return step()
+        except KafkaException as failed:
+            if not failed.args[0].retriable():
+                raise

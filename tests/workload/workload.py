@@ -1,0 +1,189 @@
+"""The workload: every kind of client at once, on a broker that is killed, behind a network that loses answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.checker.check import check
+from tests.checker.expectations import Copy, Expectations
+from tests.checker.history import Action, Isolation, Outcome
+from tests.checker.report import Report
+from tests.support.clients import create_named
+from tests.support.waiting import wait_for
+from tests.workload.copier import ATTEMPT, Copier
+from tests.workload.hidden_broker import HiddenBroker
+from tests.workload.late_ends import LateEnds
+from tests.workload.network import Network
+from tests.workload.readers import Member, Observer, Reader, read_all
+from tests.workload.recorder import Recorder
+from tests.workload.worker import TIMEOUT_S, Worker, key_of
+from tests.workload.writers import IdempotentWriter, Rivals, TransactionalWriter
+
+PARTITIONS: Final = 3
+GROUP: Final = "readers"
+SLEEPER: Final = "member-1"
+PRODUCE, OFFSET_COMMIT, INIT_PRODUCER_ID, END_TXN = 0, 8, 22, 26
+LOSSES: Final = {PRODUCE: 0.05, OFFSET_COMMIT: 0.05, INIT_PRODUCER_ID: 0.05, END_TXN: 0.05}
+BROKER_SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "500",
+    "transaction.state.log.num.partitions": "3",
+    "offsets.topic.num.partitions": "3",
+}
+
+
+@dataclass(slots=True)
+class Stage:
+    """A broker, the network before it, and who takes part."""
+
+    broker: HiddenBroker
+    network: Network
+    recorder: Recorder
+    source: str = "records"
+    target: str = "copies"
+    writers: list[Worker] = field(default_factory=list)
+    readers: list[Worker] = field(default_factory=list)
+
+    @property
+    def source_keys(self) -> list[str]:
+        """The logs that everybody writes to."""
+        return [key_of(self.source, number) for number in range(PARTITIONS)]
+
+    @property
+    def target_keys(self) -> list[str]:
+        """The logs that the copier writes to."""
+        return [key_of(self.target, number) for number in range(PARTITIONS)]
+
+    def workers(self) -> Iterator[Worker]:
+        """Writers before those who have to read what they wrote."""
+        yield from self.writers
+        yield from self.readers
+
+
+@contextmanager
+def stage(directory: Path, mutant: str = "") -> Iterator[Stage]:
+    """A broker that tells its clients to come through the network."""
+    recorder = Recorder()
+    with Network(recorder.fault) as network:
+        broker = HiddenBroker(directory / "broker", network, BROKER_SETTINGS, mutant).start()
+        found = Stage(broker, network, recorder)
+        try:
+            for topic in (found.source, found.target):
+                create_named(network.bootstrap, topic, PARTITIONS)
+            cast(found)
+            yield found
+        finally:
+            for worker in found.workers():
+                worker.enough.set()
+            for worker in found.workers():
+                if worker.is_alive():
+                    worker.join(TIMEOUT_S)
+            broker.kill()
+            recorder.save(directory / "history.jsonl")
+
+
+def cast(found: Stage) -> None:
+    """Who takes part."""
+    common = found.network.bootstrap, found.recorder
+    writing = found.source, PARTITIONS
+    everything = [*found.source_keys, *found.target_keys]
+    found.writers = [
+        IdempotentWriter("writer", *common, *writing),
+        TransactionalWriter("transactional-0", *common, *writing),
+        TransactionalWriter("transactional-1", *common, *writing),
+        Rivals("rivals", *common, *writing),
+        LateEnds("late-ends", *common, *writing),
+    ]
+    found.readers = [
+        Copier("copier", *common, (found.source, found.target), PARTITIONS),
+        Reader("careful", *common, everything, Isolation.COMMITTED),
+        Reader("careless", *common, everything, Isolation.UNCOMMITTED),
+        Member("member-0", *common, GROUP, found.source),
+        Member(SLEEPER, *common, GROUP, found.source),
+        Observer("observer", *common, [GROUP, "copier"], found.source_keys),
+    ]
+
+
+def perform(found: Stage, kills: int, between_kills_s: float) -> Report:
+    """Everybody at work; faults one after another; then peace, everything read once more, and the verdict."""
+    for worker in found.workers():
+        worker.start()
+    wait_for(lambda: all_at_work(found), "everybody to be at work", TIMEOUT_S)
+    found.network.lose_answers(LOSSES)
+    for number in range(kills):
+        if number == kills // 2:
+            oversleep(found)
+        pause(found, between_kills_s)
+        found.recorder.fault("kill -9")
+        found.broker.kill_and_restart()
+    pause(found, between_kills_s)
+    found.network.lose_answers({})
+    for worker in found.workers():
+        worker.end()
+    return verdict(found)
+
+
+def all_at_work(found: Stage) -> bool:
+    """Whether everybody has done something, and both members have a share."""
+    check_failures(found)
+    done = {
+        each.process for each in found.recorder.operations if each.outcome is not Outcome.UNKNOWN
+    }
+    sharing = {each.process for each in found.recorder.operations if each.action == Action.COMMIT}
+    members = {worker.name for worker in found.readers if isinstance(worker, Member)}
+    return done >= {worker.name for worker in found.workers()} and sharing >= members
+
+
+def pause(found: Stage, seconds: float) -> None:
+    """Let them work for a while."""
+    until = time.monotonic() + seconds
+    wait_for(lambda: check_failures(found) or time.monotonic() > until, "time", seconds + TIMEOUT_S)
+
+
+def check_failures(found: Stage) -> None:
+    """Fail at once if somebody has."""
+    for worker in found.workers():
+        if worker.failure is not None:
+            worker.end()
+
+
+def oversleep(found: Stage) -> None:
+    """One member is silent for so long that another takes over its share; then all arrives that it has sent."""
+    [sleeper] = [each for each in found.readers if each.name == SLEEPER]
+    assert isinstance(sleeper, Member)
+    generation = sleeper.generation
+    found.network.hold(SLEEPER)
+
+    def taken_over() -> bool:
+        check_failures(found)
+        return any(
+            each.action == Action.COMMIT
+            and each.generation > generation
+            and each.outcome is Outcome.OK
+            for each in found.recorder.operations
+        )
+
+    try:
+        wait_for(taken_over, "another member to take over", TIMEOUT_S)
+    finally:
+        found.network.let_go(SLEEPER)
+
+
+def verdict(found: Stage) -> Report:
+    """What the history shows."""
+    everything = [*found.source_keys, *found.target_keys]
+    for isolation in Isolation:
+        read_all(found.network.bootstrap, found.recorder, everything, isolation)
+    copy = Copy(
+        name=f"{found.source} to {found.target}",
+        inputs=frozenset(found.source_keys),
+        outputs=frozenset(found.target_keys),
+        original=lambda value: value.partition(ATTEMPT)[0],
+        record_key=lambda value: value.rpartition(".")[0],
+    )
+    return check(found.recorder.operations, Expectations(copies=(copy,)))
