@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PORT ?= 9092
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit bench docs clean
+.PHONY: help up test lint unit bench conformance docs clean
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Bytecode is compiled at install: a start without it takes a second longer.
 $(VENV)/.run: pyproject.toml
@@ -42,6 +42,10 @@ unit: $(VENV)/.dev
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS=0118 for one)
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m tests.conformance $(TESTS)
 
 docs: $(VENV)/.dev ## regenerate the pages under docs/ that come from tables
 	@$(BIN)/python -m tools.render_docs

@@ -17,7 +17,7 @@ Three rules make it so, and they hold for any database that has transactions:
 import argparse
 import signal
 import sqlite3
-from collections import defaultdict
+import sys
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import Consumer, Message, TopicPartition
@@ -28,7 +28,6 @@ CREATE TABLE IF NOT EXISTS offsets (
     topic TEXT, partition INTEGER, next_offset INTEGER NOT NULL, PRIMARY KEY (topic, partition)
 );
 """
-BATCH = 500
 
 
 class Overtaken(Exception):
@@ -50,37 +49,31 @@ def next_offset(database: sqlite3.Connection, topic: str, partition: int) -> int
     return found[0] if found else 0
 
 
-def count(database: sqlite3.Connection, messages: Iterable[Message]) -> None:
-    """Add payments to the totals and move the offsets behind them: all of it, or nothing."""
-    by_partition: dict[tuple[str, int], list[Message]] = defaultdict(list)
-    for message in messages:
-        by_partition[message.topic(), message.partition()].append(message)
+def count(database: sqlite3.Connection, payments: Iterable[Message]) -> None:
+    """Add payments to the totals and move the offsets past them: all of it, or nothing."""
     database.execute("BEGIN IMMEDIATE")
     try:
-        for (topic, partition), payments in by_partition.items():
-            move_on(database, topic, partition, payments[0].offset(), payments[-1].offset() + 1)
-            for payment in payments:
-                add(database, payment.key().decode(), int(payment.value()))
+        for payment in payments:
+            move_past(database, payment)
+            add(database, (payment.key() or b"").decode(), int(payment.value() or 0))
         database.execute("COMMIT")
     except BaseException:
         database.execute("ROLLBACK")
         raise
 
 
-def move_on(
-    database: sqlite3.Connection, topic: str, partition: int, first: int, behind_last: int
-) -> None:
-    """Set the offset of a partition, provided that it has not passed the first record of the batch.
+def move_past(database: sqlite3.Connection, record: Message) -> None:
+    """Move the offset of a partition past a record, unless it is past it already.
 
-    It may lie before that record: offsets have gaps, where a log was compacted or a transaction ended.
+    It may lie before the record: offsets have gaps, where a log was compacted or a transaction ended.
     """
     moved = database.execute(
-        "INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT (topic, partition) "
-        "DO UPDATE SET next_offset = excluded.next_offset WHERE next_offset <= ?",
-        (topic, partition, behind_last, first),
+        "INSERT INTO offsets VALUES (?, ?, ? + 1) ON CONFLICT (topic, partition) "
+        "DO UPDATE SET next_offset = excluded.next_offset WHERE next_offset < excluded.next_offset",
+        (record.topic(), record.partition(), record.offset()),
     )
     if moved.rowcount == 0:
-        raise Overtaken(f"{topic}-{partition} has gone on past {first} without us")
+        raise Overtaken(f"{record.topic()}-{record.partition()} is past {record.offset()} already")
 
 
 def add(database: sqlite3.Connection, account: str, amount: int) -> None:
@@ -103,17 +96,20 @@ def begin_where_the_database_is(database: sqlite3.Connection) -> Callable[..., N
     return on_assign
 
 
-def run(consumer: Consumer, database: sqlite3.Connection, is_over: Callable[[], bool]) -> None:
+def run(
+    consumer: Consumer, database: sqlite3.Connection, batch: int, is_over: Callable[[], bool]
+) -> None:
     """Count payments until it is over."""
     while not is_over():
-        messages = [each for each in consumer.consume(BATCH, timeout=0.2) if not each.error()]
-        if not messages:
-            continue
+        messages = consumer.consume(batch, timeout=0.2)
+        for each in messages:
+            if each.error():
+                print(f"going on in spite of: {each.error()}", file=sys.stderr)
         try:
-            count(database, messages)
-        except Overtaken:
-            # The next poll brings the news that the partitions are another's; those that are still ours, or are ours
-            # again, go on from what is written.
+            count(database, [each for each in messages if not each.error()])
+        except Overtaken as news:
+            # The next poll tells which partitions are still ours; those go on from what is written.
+            print(f"beginning again: {news}", file=sys.stderr)
             begin_where_the_database_is(database)(consumer, consumer.assignment())
 
 
@@ -123,6 +119,7 @@ def main() -> None:
     options.add_argument("--topic", default="payments")
     options.add_argument("--group", default="totals")
     options.add_argument("--database", default="totals.db")
+    options.add_argument("--batch", type=int, default=500, help="payments in one transaction")
     options.add_argument("--session-timeout-ms", type=int, default=10_000)
     chosen = options.parse_args()
 
@@ -134,6 +131,7 @@ def main() -> None:
             "session.timeout.ms": chosen.session_timeout_ms,
             "heartbeat.interval.ms": chosen.session_timeout_ms // 5,
             "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
         }
     )
@@ -141,7 +139,7 @@ def main() -> None:
     stops: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: stops.append(number))
     signal.signal(signal.SIGTERM, lambda number, _: stops.append(number))
-    run(consumer, database, is_over=lambda: bool(stops))
+    run(consumer, database, chosen.batch, is_over=lambda: bool(stops))
     consumer.close()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from tools.lock import exclusive
 
 
 class JarsUnavailable(Exception):
@@ -20,7 +19,7 @@ def fetched(pom: Path, directory: Path) -> Path:
     _require_programs()
     stamp = directory / ".complete"
     wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
-    with _exclusive(directory.with_name(f"{directory.name}.lock")):
+    with exclusive(directory.with_name(f"{directory.name}.lock")):
         if not stamp.exists() or stamp.read_text() != wanted:
             _fetch(pom, directory)
             stamp.write_text(wanted)
@@ -34,15 +33,6 @@ def _require_programs() -> None:
             f"install Java 17 and Maven: {' and '.join(missing)} not found "
             "(Debian: apt-get install openjdk-17-jre-headless maven)"
         )
-
-
-@contextmanager
-def _exclusive(lock: Path) -> Iterator[None]:
-    """Holds a lock file, so that of two processes only one fetches."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch(pom: Path, directory: Path) -> None:

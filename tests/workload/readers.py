@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import Event
 
 from confluent_kafka import (
     Consumer,
@@ -105,6 +106,8 @@ class Member(Worker):
         super().__init__(name, bootstrap, recorder)
         self.group, self.topic = group, topic
         self.generation = -1
+        self.positions: dict[str, int] = {}
+        self.commits_again = Event()
 
     def begin(self) -> None:
         self.client = Consumer(
@@ -123,16 +126,22 @@ class Member(Worker):
         """The group has given this member its share."""
         self.generation = generation_of(client)
         keys = frozenset(key_of(each.topic, each.partition) for each in partitions)
+        self.positions = {key: at for key, at in self.positions.items() if key in keys}
         self.recorder.note(
             self.name, Action.SUBSCRIBE, keys=keys, group=self.group, generation=self.generation
         )
 
     def work(self) -> None:
+        if self.commits_again.is_set():
+            self.commits_again.clear()
+            self.commit(dict(self.positions))
         operation = self.recorder.begin(self.name, Action.POLL)
         found = records(self.client.consume(POLLED_AT_ONCE, POLL_S))
         self.recorder.end(operation, Outcome.OK, steps=found)
         if found:
-            self.commit({each.key: each.offset + 1 for each in found})
+            positions = {each.key: each.offset + 1 for each in found}
+            self.positions |= positions
+            self.commit(positions)
 
     def commit(self, positions: dict[str, int]) -> None:
         """Keep positions; former owners are refused."""
@@ -222,7 +231,10 @@ class Observer(Worker):
             self.recorder.end(operation, Outcome.FAIL, error=str(failed))
             return
         told = {key: Watermarks(starts[key], stable[key], high[key]) for key in self.keys}
-        self.recorder.end(operation, Outcome.OK, watermarks=told)
+        # Of a broker that went away meanwhile, librdkafka says that an offset is -1001.
+        answered = min(*starts.values(), *stable.values(), *high.values()) >= 0
+        outcome = Outcome.OK if answered else Outcome.FAIL
+        self.recorder.end(operation, outcome, watermarks=told)
 
     def ask(self, what: OffsetSpec, isolation: IsolationLevel) -> dict[str, int]:
         """One offset of every log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -50,6 +51,13 @@ class Recorder:
         with self._lock:
             self._open[operation.id] = operation
         return operation
+
+    def amend(self, operation: Operation, **changes: Any) -> Operation:
+        """More is asked before the answer is known."""
+        amended = replace(operation, **changes)
+        with self._lock:
+            self._open[operation.id] = amended
+        return amended
 
     def end(self, operation: Operation, outcome: Outcome, **changes: Any) -> None:
         """Somebody knows what became of it, or never will."""

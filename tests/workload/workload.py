@@ -131,12 +131,11 @@ def perform(found: Stage, kills: int, between_kills_s: float) -> Report:
 def all_at_work(found: Stage) -> bool:
     """Whether everybody has done something, and both members have a share."""
     check_failures(found)
-    done = {
-        each.process for each in found.recorder.operations if each.outcome is not Outcome.UNKNOWN
-    }
-    sharing = {each.process for each in found.recorder.operations if each.action == Action.COMMIT}
+    operations = found.recorder.operations
+    working = {each.process for each in operations}
+    sharing = {each.process for each in operations if each.action == Action.COMMIT}
     members = {worker.name for worker in found.readers if isinstance(worker, Member)}
-    return done >= {worker.name for worker in found.workers()} and sharing >= members
+    return working >= {worker.name for worker in found.workers()} and sharing >= members
 
 
 def pause(found: Stage, seconds: float) -> None:
@@ -153,11 +152,12 @@ def check_failures(found: Stage) -> None:
 
 
 def oversleep(found: Stage) -> None:
-    """One member is silent for so long that another takes over its share; then all arrives that it has sent."""
+    """One member is silent for so long that another takes over its share; then its last commit arrives."""
     [sleeper] = [each for each in found.readers if each.name == SLEEPER]
     assert isinstance(sleeper, Member)
     generation = sleeper.generation
     found.network.hold(SLEEPER)
+    sleeper.commits_again.set()
 
     def taken_over() -> bool:
         check_failures(found)

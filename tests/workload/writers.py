@@ -12,6 +12,7 @@ from tests.workload.recorder import Recorder
 from tests.workload.worker import TIMEOUT_S, Worker, key_of, until_done
 
 PAUSE_S = 0.002
+FLUSH_TIMEOUT_S = 2.0
 ABORT_TIMEOUT_S = 0.2
 """librdkafka waits as long as it may for answers that were lost, and gives up only when it is asked to abort again."""
 
@@ -85,6 +86,7 @@ class Transaction:
         """Send one record."""
         place = len(self.steps)
         self.steps.append(Sent(key_of(topic, partition), value))
+        self.operation = self.recorder.amend(self.operation, steps=tuple(self.steps))
 
         def delivered(error: KafkaError | None, message: Message) -> None:
             if error is None:
@@ -186,7 +188,7 @@ class Rivals(Writer):
         until_done(lambda: client.init_transactions(TIMEOUT_S))
         transaction = Transaction(client, self.recorder, self.name, self.incarnation)
         self.write(transaction)
-        client.flush(TIMEOUT_S)
+        client.flush(FLUSH_TIMEOUT_S)
         return transaction
 
     def write(self, transaction: Transaction) -> None:

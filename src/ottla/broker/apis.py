@@ -12,8 +12,10 @@ from ottla.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition,
     api_versions,
     broker_hello,
+    broker_shutdown,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_partitions,
@@ -23,6 +25,7 @@ from ottla.broker.handlers import (
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_group_history,
     describe_groups,
     describe_log_dirs,
     describe_producers,
@@ -59,12 +62,14 @@ class Api:
     """One row: an API, the versions served, and its handler.
 
     A raw handler takes the frame and gives back the reply; any other takes a request and gives back a response. What is
-    `between_brokers` is not advertised, and served only to those who have introduced themselves (BrokerHello).
+    `between_brokers` is not advertised, and served only to those who have introduced themselves (BrokerHello). What
+    is done `by_controller` is passed on to it, whichever broker a client asks.
     """
 
     __slots__ = (
         "advertised_min_version",
         "between_brokers",
+        "by_controller",
         "duration",
         "handle",
         "key",
@@ -84,6 +89,7 @@ class Api:
         raw: bool = False,
         advertised_from: int | None = None,
         between_brokers: bool = False,
+        by_controller: bool = False,
     ) -> None:
         self.key = key
         self.name = key.api_name
@@ -94,12 +100,13 @@ class Api:
         self.handle = handle
         self.raw = raw
         self.between_brokers = between_brokers
+        self.by_controller = by_controller
         self.requests: Value = metrics.REQUESTS.labels(api=self.name)
         self.duration: Distribution = metrics.REQUEST_SECONDS.labels(api=self.name)
 
 
 def _api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    return api_versions.handle(context, request, ADVERTISED)
+    return api_versions.handle(context, request, ADVERTISED, OWN)
 
 
 APIS: Final[tuple[Api, ...]] = (
@@ -119,8 +126,8 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.DESCRIBE_GROUPS, (0, 6), describe_groups.handle),
     Api(ApiKey.LIST_GROUPS, (0, 5), list_groups.handle),
     Api(ApiKey.API_VERSIONS, (0, 4), _api_versions),
-    Api(ApiKey.CREATE_TOPICS, (2, 7), create_topics.handle),
-    Api(ApiKey.DELETE_TOPICS, (1, 6), delete_topics.handle),
+    Api(ApiKey.CREATE_TOPICS, (2, 7), create_topics.handle, by_controller=True),
+    Api(ApiKey.DELETE_TOPICS, (1, 6), delete_topics.handle, by_controller=True),
     Api(ApiKey.DELETE_RECORDS, (0, 2), delete_records.handle),
     Api(ApiKey.INIT_PRODUCER_ID, (0, 5), init_producer_id.handle),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, (2, 4), offset_for_leader_epoch.handle),
@@ -130,12 +137,18 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.WRITE_TXN_MARKERS, (1, 2), write_txn_markers.handle),
     Api(ApiKey.TXN_OFFSET_COMMIT, (0, 5), txn_offset_commit.handle),
     Api(ApiKey.DESCRIBE_CONFIGS, (1, 4), describe_configs.handle),
-    Api(ApiKey.ALTER_CONFIGS, (0, 2), alter_configs.handle),
+    Api(ApiKey.ALTER_CONFIGS, (0, 2), alter_configs.handle, by_controller=True),
     Api(ApiKey.DESCRIBE_LOG_DIRS, (1, 5), describe_log_dirs.handle),
-    Api(ApiKey.CREATE_PARTITIONS, (0, 3), create_partitions.handle),
+    Api(ApiKey.CREATE_PARTITIONS, (0, 3), create_partitions.handle, by_controller=True),
     Api(ApiKey.DELETE_GROUPS, (0, 2), delete_groups.handle),
-    Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, (0, 1), incremental_alter_configs.handle),
+    Api(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        (0, 1),
+        incremental_alter_configs.handle,
+        by_controller=True,
+    ),
     Api(ApiKey.OFFSET_DELETE, (0, 0), offset_delete.handle),
+    Api(ApiKey.ALTER_PARTITION, (2, 3), alter_partition.handle, between_brokers=True),
     Api(ApiKey.DESCRIBE_CLUSTER, (0, 2), describe_cluster.handle),
     Api(ApiKey.DESCRIBE_PRODUCERS, (0, 0), describe_producers.handle),
     Api(ApiKey.DESCRIBE_TRANSACTIONS, (0, 0), describe_transactions.handle),
@@ -145,11 +158,16 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.LIST_CONFIG_RESOURCES, (0, 1), list_config_resources.handle),
     Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, (0, 0), describe_topic_partitions.handle),
     Api(ApiKey.BROKER_HELLO, (0, 0), broker_hello.handle),
+    Api(ApiKey.BROKER_SHUTDOWN, (0, 0), broker_shutdown.handle, between_brokers=True),
     Api(ApiKey.REPLICA_ENDS, (0, 0), replica_ends.handle, between_brokers=True),
+    Api(ApiKey.DESCRIBE_GROUP_HISTORY, (0, 0), describe_group_history.handle),
 )
 """In the order of their keys."""
 
 ADVERTISED: Final = tuple(api for api in APIS if not (api.between_brokers or api.key.is_own))
 """What clients are told of; the brokers of a cluster know of the rest by themselves."""
+
+OWN: Final = tuple(api for api in APIS if api.key.is_own and not api.between_brokers)
+"""What only clients of ottla are told of: no client of Kafka sees a key that it does not know."""
 
 APIS_BY_KEY: Final[dict[int, Api]] = {int(api.key): api for api in APIS}

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from ottla.broker.fetch_sessions import FetchSessions
     from ottla.cluster.membership import Membership
     from ottla.cluster.metadata import Metadata
+    from ottla.cluster.peers import Peers
     from ottla.cluster.producer_ids import ProducerIds
     from ottla.config.live import LiveSettings
     from ottla.controller.controller import Controller
+    from ottla.controller.elections import Elections
     from ottla.coordination.groups.shard import GroupShard
     from ottla.coordination.runtime import Coordinator
     from ottla.coordination.transactions.markers import MarkerWriter
@@ -40,6 +42,8 @@ class Broker:
     settings: LiveSettings
     metadata: Metadata
     controller: Controller
+    elections: Elections
+    peers: Peers
     partitions: Partitions
     logs: Logs
     producer_ids: ProducerIds

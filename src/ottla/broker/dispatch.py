@@ -13,12 +13,13 @@ from ottla.broker.context import Broker, RequestContext
 from ottla.broker.errors import told
 from ottla.broker.handlers import api_versions
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
+from ottla.client.errors import ClientError
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_request, encode_response, response_class
 from ottla.protocol.header import parse_request_header
 
-FORESEEN = (ApiError, ClusterError, StorageError)
-Foreseen: TypeAlias = ApiError | ClusterError | StorageError
+FORESEEN = (ApiError, ClientError, ClusterError, StorageError)
+Foreseen: TypeAlias = ApiError | ClientError | ClusterError | StorageError
 _Running: TypeAlias = Coroutine[Any, Any, Any]
 
 
@@ -49,7 +50,10 @@ class Dispatcher:
                 reply = api.handle(context, frame, pos)
             else:
                 request = decode_request(api.key, version, frame, pos, len(frame))
-                answer = api.handle(context, request)
+                if api.by_controller and self._is_for_another(connection):
+                    answer = self._broker.peers.ask_controller(request, version=version)
+                else:
+                    answer = api.handle(context, request)
                 if isinstance(answer, Coroutine):
                     return self._start(api, context, answer)
                 if isinstance(answer, Pending):
@@ -64,6 +68,10 @@ class Dispatcher:
             raise _failed(api, context, failure) from failure
         api.duration.observe(perf_counter() - began)
         return reply
+
+    def _is_for_another(self, connection: Connection) -> bool:
+        """Whether another broker is the controller; one that asks us takes us for it, and is told if we are not."""
+        return not self._broker.controller.is_active and connection.peer < 0
 
     def _refuse_version(self, api: Api, version: int, correlation_id: int) -> Buffers:
         if api.key == ApiKey.API_VERSIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError
+from ottla.broker.topic_creation import create_topics
 from ottla.controller.requests import NewTopic
 from ottla.protocol.errors import ErrorCode
 
@@ -25,7 +26,7 @@ async def ensure(broker: Broker, topic: str) -> None:
     if exists(broker, topic):
         return
     wanted = _groups_topic(broker) if topic == GROUPS_TOPIC else _transactions_topic(broker)
-    [result] = await broker.controller.create_topics([wanted])
+    [result] = await create_topics(broker, [wanted])
     if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}: {result.message}")
 

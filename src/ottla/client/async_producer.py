@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from ottla.base.ids import TopicPartition
 from ottla.client.delivery import Callback, Delivery, RecordMetadata
+from ottla.client.membership import Standing
+from ottla.client.positions import OffsetAndMetadata
 from ottla.client.producing import Producing
 from ottla.client.record_encoder import Headers
 
@@ -83,6 +87,43 @@ class AsyncProducer:
     async def partitions_for(self, topic: str) -> int:
         """How many partitions a topic has."""
         return await self._core.know(topic)
+
+    # --- transactions
+
+    async def init_transactions(self) -> None:
+        """Get ready for transactions: fences off older producers of the same transactional.id."""
+        await self._core.init_transactions()
+
+    def begin_transaction(self) -> None:
+        """What is sent from now on is read by others all together, or never."""
+        self._core.transactions.begin()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group: Standing | str,
+    ) -> None:
+        """Commit offsets of a consumer's group with the transaction; `group` is its group_metadata()."""
+        await self._core.send_offsets(offsets, group)
+
+    async def commit_transaction(self) -> None:
+        """Write everything, and let it be read."""
+        await self._core.transactions.end(commit=True)
+
+    async def abort_transaction(self) -> None:
+        """Let nothing of it be read."""
+        await self._core.transactions.end(commit=False)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A transaction that commits at the end of the block, and aborts if the block raises."""
+        self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            await self.abort_transaction()
+            raise
+        await self.commit_transaction()
 
     async def close(self, timeout_s: float | None = None) -> None:
         """Write what is still to be written, for at most `timeout_s`, and close all connections."""

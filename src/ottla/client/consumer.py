@@ -12,6 +12,7 @@ from ottla.base.ids import TopicPartition
 from ottla.client.administration.offsets import EARLIEST, LATEST
 from ottla.client.consumer_record import ConsumerRecord
 from ottla.client.consuming import Committed, Consuming, Listener, Listeners, OffsetAndTimestamp
+from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.sync import LoopThread
 
@@ -217,6 +218,10 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed; None where it has not."""
         return self._thread.run(self._core.committed(partitions))
+
+    def group_metadata(self) -> Standing:
+        """Who this consumer is in its group, for a producer's send_offsets_to_transaction."""
+        return self._core.standing()
 
     # --- what there is
 

@@ -16,6 +16,7 @@ from ottla.client.administration.offsets import EARLIEST, LATEST, Offsets
 from ottla.client.classic_membership import ClassicMembership
 from ottla.client.cluster import Cluster
 from ottla.client.commits import Commits
+from ottla.client.consumer_membership import ConsumerMembership
 from ottla.client.consumer_record import ConsumerRecord, Deserializers
 from ottla.client.consumer_settings import (
     CLASSIC,
@@ -27,7 +28,7 @@ from ottla.client.consumer_settings import (
 from ottla.client.errors import RequestTimedOut, api_error, is_retriable
 from ottla.client.fetcher import Fetcher
 from ottla.client.membership import Membership, Standing
-from ottla.client.positions import OffsetAndMetadata, Position, Positions
+from ottla.client.positions import OffsetAndMetadata, Position, Positions, as_committed
 from ottla.client.retry import Deadline
 from ottla.client.serializers import deserializer
 from ottla.client.settings import AdminSettings, named_settings, read_settings, rows_of
@@ -123,11 +124,10 @@ class Consuming:
         self._membership = self._member(group_id, self._watch, running.news)
 
     def _member(self, group_id: str, watch: TopicWatch, news: asyncio.Event) -> Membership:
-        if self.settings.group_protocol == CLASSIC:
-            return ClassicMembership(
-                group_id, self._group_cluster, self.settings, self, watch, news
-            )
-        raise OttlaError("group.protocol=consumer is not supported yet")
+        kind: type[ClassicMembership | ConsumerMembership] = ClassicMembership
+        if self.settings.group_protocol != CLASSIC:
+            kind = ConsumerMembership
+        return kind(group_id, self._group_cluster, self.settings, self, watch, news)
 
     async def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these, outside of any group's sharing."""
@@ -348,7 +348,19 @@ class Consuming:
     ) -> None:
         """Commit these offsets, or how far everything was read."""
         self._run()
-        await self._commits.commit(self.to_commit(offsets), self.standing())
+        await self._commit(self.to_commit(offsets))
+
+    async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        deadline = Deadline(self.settings.default_api_timeout_ms)
+        while True:
+            try:
+                await self._commits.commit(offsets, self.standing())
+                return
+            except ApiError as error:
+                # The next heartbeat brings the epoch that the coordinator expects (KIP-848).
+                stale = error.code == ErrorCode.STALE_MEMBER_EPOCH
+                if not stale or not await deadline.sleep(self.settings.retry_backoff_ms):
+                    raise
 
     def commit_soon(
         self,
@@ -363,7 +375,7 @@ class Consuming:
     ) -> None:
         error: Exception | None = None
         try:
-            await self._commits.commit(offsets, self.standing())
+            await self._commit(offsets)
         except OttlaError as failure:
             error = failure
         if on_commit is not None:
@@ -377,10 +389,7 @@ class Consuming:
         """Offsets as given, or how far everything was read."""
         if offsets is None:
             return self.positions.consumed(self.unread)
-        return {
-            TopicPartition(*each): OffsetAndMetadata(given) if isinstance(given, int) else given
-            for each, given in offsets.items()
-        }
+        return {TopicPartition(*each): as_committed(given) for each, given in offsets.items()}
 
     def _commit_sometimes(self, running: _Running) -> None:
         now = time.monotonic()

@@ -23,6 +23,11 @@ class OffsetAndMetadata(NamedTuple):
     leader_epoch: int = -1
 
 
+def as_committed(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    """An offset by itself stands for one without a note."""
+    return OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+
+
 class Position:
     """One assigned partition."""
 

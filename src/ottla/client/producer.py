@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from ottla.base.ids import TopicPartition
 from ottla.client.delivery import Callback, Delivery
+from ottla.client.membership import Standing
+from ottla.client.positions import OffsetAndMetadata
 from ottla.client.producing import Producing
 from ottla.client.record_encoder import Headers
 from ottla.client.sync import LoopThread
@@ -76,6 +80,43 @@ class Producer:
     def partitions_for(self, topic: str) -> int:
         """How many partitions a topic has."""
         return self._thread.run(self._core.know(topic))
+
+    # --- transactions
+
+    def init_transactions(self) -> None:
+        """Get ready for transactions: fences off older producers of the same transactional.id."""
+        self._thread.run(self._core.init_transactions())
+
+    def begin_transaction(self) -> None:
+        """What is sent from now on is read by others all together, or never."""
+        self._core.transactions.begin()
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group: Standing | str,
+    ) -> None:
+        """Commit offsets of a consumer's group with the transaction; `group` is its group_metadata()."""
+        self._thread.run(self._core.send_offsets(offsets, group))
+
+    def commit_transaction(self) -> None:
+        """Write everything, and let it be read."""
+        self._thread.run(self._core.transactions.end(commit=True))
+
+    def abort_transaction(self) -> None:
+        """Let nothing of it be read."""
+        self._thread.run(self._core.transactions.end(commit=False))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction that commits at the end of the block, and aborts if the block raises."""
+        self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            self.abort_transaction()
+            raise
+        self.commit_transaction()
 
     def close(self, timeout_s: float | None = None) -> None:
         """Write what is still to be written, for at most `timeout_s`, and close all connections."""

@@ -7,7 +7,8 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
@@ -15,16 +16,22 @@ from ottla.client.accumulator import Accumulator
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import Callback, Delivery, Outcome
 from ottla.client.errors import RequestTimedOut, api_error, error_code
+from ottla.client.membership import Standing
 from ottla.client.partition_queue import PartitionQueue
 from ottla.client.partitioners import StickyPartition, partition_for_key
+from ottla.client.positions import OffsetAndMetadata, as_committed
 from ottla.client.producer_settings import ProducerSettings, check_producer
 from ottla.client.record_encoder import Bytes, Headers, record_size
 from ottla.client.retry import Deadline
 from ottla.client.sender import Produced, Sender
 from ottla.client.serializers import serializer
 from ottla.client.settings import named_settings, read_settings
+from ottla.client.transaction_state import State
 from ottla.client.view import Topic
 from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.client.transactions import Transactions
 
 _KEY_SERIALIZER: Final = "key.serializer"
 _VALUE_SERIALIZER: Final = "value.serializer"
@@ -63,6 +70,9 @@ class Producing:
         self._most_bytes = self.settings.buffer_memory
         self._topics: dict[str, _Topic] = {}
         self._sender: Sender | None = None
+        self._transactional = self.settings.transactional_id is not None
+        self.accumulator.transactional = self._transactional
+        self._transactions: Transactions | None = None
         self._closed = False
 
     # --- a record into a batch
@@ -82,6 +92,8 @@ class Producing:
         accumulator = self.accumulator
         if known is None or accumulator.buffered_bytes > self._most_bytes or self._closed:
             return None
+        if self._transactional:
+            self.transactions.state.need(State.OPEN)
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
         with self.lock:
@@ -216,16 +228,47 @@ class Producing:
 
     async def flush(self) -> None:
         """Send everything now, and wait until it is written or given up."""
-        with self.lock:
-            self.accumulator.flushing += 1
-            outcomes = [batch.outcome for batch in self.accumulator.unfinished()]
-        try:
-            if outcomes:
-                self.sender().wake()
-            for outcome in outcomes:
-                await outcome.settled()
-        finally:
-            self.accumulator.flushing -= 1
+        if self._sender is not None:
+            await self._sender.flush()
+
+    # --- transactions
+
+    async def init_transactions(self) -> None:
+        """Get ready for transactions, and fence off earlier producers of the same transactional.id."""
+        transactional_id = self.settings.transactional_id
+        if transactional_id is None:
+            raise OttlaError("transactions need a name; set transactional.id")
+        if self._transactions is None:
+            from ottla.client.transactions import Transactions
+
+            self._transactions = Transactions(
+                transactional_id, self.cluster, self.settings, self.sender()
+            )
+        await self._transactions.init()
+
+    @property
+    def transactions(self) -> Transactions:
+        """The producer's transactions, once they are initialised."""
+        if self._transactions is None:
+            raise OttlaError("call init_transactions first, with transactional.id set")
+        return self._transactions
+
+    async def send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: Standing | str
+    ) -> None:
+        """Commit offsets of a group with the transaction."""
+        named = {TopicPartition(*each): as_committed(offset) for each, offset in offsets.items()}
+        standing = Standing(group) if isinstance(group, str) else group
+        await self.transactions.send_offsets(named, standing)
+
+    async def _finish(self) -> None:
+        """Write what is to be written; a transaction that is still open is aborted."""
+        transactions = self._transactions
+        if transactions is None:
+            await self.flush()
+        elif transactions.state.state in (State.OPEN, State.DOOMED):
+            with suppress(OttlaError):  # the coordinator aborts it by transaction.timeout.ms
+                await transactions.end(commit=False)
 
     async def close(self, timeout_s: float | None) -> None:
         """Write what is still to be written, for at most `timeout_s`, and close all connections."""
@@ -233,11 +276,13 @@ class Producing:
             return
         try:
             async with asyncio.timeout(timeout_s):
-                await self.flush()
+                await self._finish()
         except TimeoutError:
             pass
         finally:
             self._closed = True
+            if self._transactions is not None:
+                await self._transactions.close()
             if self._sender is not None:
                 self._sender.drop(
                     OttlaError("the producer was closed before the record was written")

@@ -30,12 +30,14 @@ from ottla.protocol.apis.produce import (
     TopicProduceData,
 )
 from ottla.protocol.encoders import encoder
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.compression import Codec
 
 LAST_BY_NAME: Final = 12
 """Versions behind it name topics by id, which a producer has no need of."""
 LAST_WITHOUT_IMPLICIT_ADD: Final = 11
 _LAST_EPOCH: Final = 2**15 - 2
+_SOON_MS: Final = 20
 
 Produced: TypeAlias = Batch[Outcome]
 
@@ -47,6 +49,9 @@ class Gate(Protocol):
 
     def open_for(self, target: TopicPartition) -> bool:
         """Whether a batch for the partition may be sent now; if not, `wake` follows when it may."""
+
+    def may_retry(self) -> bool:
+        """Whether a batch that failed may be sent again."""
 
     def failed(self, error: Exception) -> None:
         """A batch of the transaction was given up."""
@@ -110,6 +115,18 @@ class Sender:
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon_threadsafe(self._pump)
+
+    async def flush(self) -> None:
+        """Send everything now, and wait until it is written or given up."""
+        with self._lock:
+            self._accumulator.flushing += 1
+            outcomes = [batch.outcome for batch in self._accumulator.unfinished()]
+        try:
+            self.wake()
+            for outcome in outcomes:
+                await outcome.settled()
+        finally:
+            self._accumulator.flushing -= 1
 
     async def close(self) -> None:
         """Stop looking; what is still in flight is forgotten."""
@@ -362,7 +379,7 @@ class Sender:
             return
         if ruling is Verdict.NEW_EPOCH and batch.identity == self._accumulator.identity:
             self._bump()
-        self._again(batch)
+        self._again(batch, code)
 
     def _unheard(
         self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
@@ -375,10 +392,18 @@ class Sender:
     def _may_retry(self, batch: Produced) -> bool:
         age_ms = self._loop.time() * 1000 - batch.created_ms
         settings = self._settings
-        return batch.attempts <= settings.retries and age_ms < settings.delivery_timeout_ms
+        return (
+            batch.attempts <= settings.retries
+            and age_ms < settings.delivery_timeout_ms
+            and (self.gate is None or self.gate.may_retry())
+        )
 
-    def _again(self, batch: Produced) -> None:
+    def _again(self, batch: Produced, code: int = ErrorCode.NONE) -> None:
         settings = self._settings
+        if code == ErrorCode.CONCURRENT_TRANSACTIONS:
+            # The end of the last transaction is nearly always written a few milliseconds later.
+            self._accumulator.retry(batch, int(self._loop.time() * 1000 + _SOON_MS))
+            return
         grown = settings.retry_backoff_ms * 2 ** min(batch.attempts - 1, 30)
         wait_ms = min(grown, settings.retry_backoff_max_ms) * random.uniform(1 - JITTER, 1 + JITTER)
         self._accumulator.retry(batch, int(self._loop.time() * 1000 + wait_ms))
@@ -415,6 +440,15 @@ class Sender:
         )
 
     # --- who this producer is
+
+    @property
+    def identity(self) -> Identity:
+        """The producer id and epoch of what will be sent next."""
+        return self._accumulator.identity
+
+    @identity.setter
+    def identity(self, identity: Identity) -> None:
+        self._accumulator.identity = identity
 
     def _bump(self) -> None:
         """A gap in the sequences cannot be filled: go on with the next epoch (KIP-360)."""
@@ -453,10 +487,11 @@ class Sender:
             self._identifying = False
         self.wake()
 
-    def drop(self, error: Exception) -> None:
-        """Give up all that is not in flight."""
+    def drop(self, error: Exception) -> bool:
+        """Give up all that is not in flight; says whether any of it had its place in the order."""
         with self._lock:
             dropped = list(self._accumulator.dropped())
         for batch in dropped:
             batch.outcome.resolve(-1, -1, error)
         self.room.set()
+        return any(batch.identity is not ANONYMOUS for batch in dropped)

@@ -43,6 +43,15 @@ class TopicWatch:
         self._joined_with = self._meant(self._cluster.view)
         return self._joined_with
 
+    @property
+    def view(self) -> View:
+        """What is known of the cluster."""
+        return self._cluster.view
+
+    async def learn_all(self) -> None:
+        """Ask for every topic there is."""
+        await self._cluster.retried(lambda: self._cluster.refresh(None))
+
     async def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """How many partitions these topics have; those that do not exist are left out."""
         view = await self._cluster.retried(lambda: self._cluster.refresh(topics))

@@ -8,15 +8,15 @@ the coordinator first, and the epoch changes only where a sequence was broken.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
 from ottla.client.administration.base import by_topic
-from ottla.client.cluster import GROUP, TRANSACTION, Cluster
-from ottla.client.errors import api_error, is_retriable
+from ottla.client.cluster import GROUP, TRANSACTION, Cluster, error_codes
+from ottla.client.errors import api_error
 from ottla.client.membership import Standing
 from ottla.client.partition_queue import Identity
 from ottla.client.positions import OffsetAndMetadata
@@ -26,6 +26,7 @@ from ottla.client.transaction_state import State, TransactionState
 from ottla.protocol.apis.add_offsets_to_txn import AddOffsetsToTxnRequest
 from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
 from ottla.protocol.apis.end_txn import EndTxnRequest
@@ -37,8 +38,6 @@ from ottla.protocol.apis.txn_offset_commit import (
 )
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Request
-
-T = TypeVar("T")
 
 _FEATURE: Final = "transaction.version"
 _LAST_END_V1: Final = 4
@@ -66,6 +65,7 @@ class Transactions:
         self._adding = False
         self._offsets_sent = False
         self._gap = False
+        self._aborting = False
 
     # --- what a program asks
 
@@ -88,7 +88,7 @@ class Transactions:
         self.state.need(State.READY)
         self._added.clear()
         self._wanted.clear()
-        self._offsets_sent = self._gap = False
+        self._offsets_sent = self._gap = self._aborting = False
         self.state.turn(State.OPEN)
 
     async def send_offsets(
@@ -147,6 +147,10 @@ class Transactions:
             self._adding = True
             self._tasks.spawn(self._announce_partitions())
         return False
+
+    def may_retry(self) -> bool:
+        """Whether a batch that failed may be sent again."""
+        return self.state.state is State.OPEN and not self._aborting
 
     def failed(self, error: Exception) -> None:
         """A batch was given up: the transaction cannot commit, and its sequence has a gap."""
@@ -264,10 +268,23 @@ class Transactions:
 
     async def _drop(self) -> None:
         """Give up what was not sent, and wait for what was."""
+        self._aborting = True
         aborted = OttlaError("the transaction was aborted before the record was written")
         if self._sender.drop(aborted):
             self._gap = True
         await self._sender.flush()
+
+
+def _codes(response: Any) -> Iterator[int]:
+    yield from error_codes(response)
+    if isinstance(response, AddPartitionsToTxnResponse):
+        codes = [
+            each.partition_error_code
+            for topic in response.results_by_topic_v3_and_below
+            for each in topic.results_by_partition
+        ]
+        # Where one partition is refused the others are not even tried: the refusal is what matters.
+        yield from sorted(codes, key=lambda code: code == ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
 def _offset(partition: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequestPartition:

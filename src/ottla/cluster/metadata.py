@@ -65,6 +65,11 @@ class Metadata:
         self._wake.set()
         await waiter
 
+    async def refreshed(self) -> None:
+        """Waits until `image` shows what another broker is known to have written."""
+        self._stale.everything = True
+        await self.caught_up()
+
     async def close(self) -> None:
         """Stops following; the tree stays open."""
         self._closed = True

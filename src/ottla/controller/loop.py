@@ -38,7 +38,6 @@ class ControllerLoop:
         peers: Peers,
         settings: LiveSettings,
         now_ms: Callable[[], int],
-        session_timeout_ms: int,
     ) -> None:
         self._controller = controller
         self._elections = elections
@@ -46,7 +45,7 @@ class ControllerLoop:
         self._membership: Membership = peers.membership
         self._settings = settings
         self._now_ms = now_ms
-        self._session_timeout_ms = session_timeout_ms
+        self._session_timeout_ms = settings.now.zookeeper.session_timeout_ms
         self._watchdog = Watchdog(peers, self._suspect)
         self._wake = asyncio.Event()
         self._wake.set()

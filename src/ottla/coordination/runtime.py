@@ -43,11 +43,13 @@ class _Hosted(Generic[S]):
     """
 
     __slots__ = (
-        "failed", "loaded", "partition", "shard", "timer", "timer_ms", "unavailable", "waiting",
+        "failed", "leader_epoch", "loaded", "partition", "shard", "timer", "timer_ms", "unavailable",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, shard: S) -> None:
         self.partition = partition
+        self.leader_epoch = partition.leader_epoch
         self.shard = shard
         self.loaded = False
         self.failed = False
@@ -84,14 +86,22 @@ class Coordinator(Generic[S]):
             return
         self._partition_count = 0 if change.after is None else len(change.after.partitions)
         for index in list(self._hosted):
-            hosted = self._hosted[index]
-            if self._partitions.find(self.topic, index) is not hosted.partition:
+            if not self._is_still_led(self._hosted[index]):
                 self._discard(index)
         for index in range(self._partition_count):
             partition = self._partitions.find(self.topic, index)
-            if partition is not None and index not in self._hosted:
+            if partition is not None and partition.is_leader and index not in self._hosted:
                 hosted = self._hosted[index] = _Hosted(partition, self._make_shard(index))
                 self._tasks.spawn(self._load(hosted))
+
+    def _is_still_led(self, hosted: _Hosted[S]) -> bool:
+        """Whether a machine's partition is led here, and was all the time: in another epoch others may have written."""
+        partition = hosted.partition
+        return (
+            self._partitions.find(*partition.tp) is partition
+            and partition.is_leader
+            and partition.leader_epoch == hosted.leader_epoch
+        )
 
     def partition_of(self, key: str) -> int | None:
         """The partition that a group or transactional id belongs to; None before the topic exists."""
@@ -144,7 +154,7 @@ class Coordinator(Generic[S]):
 
     def _loaded(self, index: int) -> _Hosted[S]:
         hosted = self._hosted.get(index)
-        if hosted is None:
+        if hosted is None or not hosted.partition.is_leader:
             raise ApiError(
                 ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led by this broker"
             )
@@ -164,7 +174,9 @@ class Coordinator(Generic[S]):
             try:
                 self._append(hosted, decision)
             except ApiError as refused:
-                # The log refused a producer, and said so before anything was written.
+                # The log refused a producer, or is no longer led here, and said so before anything was written.
+                if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                    refused = ApiError(ErrorCode.NOT_COORDINATOR, str(refused))
                 self._reply(hosted, [(token, refused) for token, _ in decision.replies])
                 return
             except StorageError as failure:
@@ -231,7 +243,7 @@ class Coordinator(Generic[S]):
         self._discard(index)
         for token, _ in replies:
             token(gone)
-        if self._partitions.find(self.topic, index) is hosted.partition:
+        if self._is_still_led(hosted):
             fresh = self._hosted[index] = _Hosted(hosted.partition, self._make_shard(index))
             self._tasks.spawn(self._load(fresh))
 

@@ -23,6 +23,7 @@ from ottla.broker.server import Server
 from ottla.cluster.image import Delta, Image, TopicChange
 from ottla.cluster.membership import Membership, ensure_secret
 from ottla.cluster.metadata import Metadata
+from ottla.cluster.peers import Peers
 from ottla.cluster.presence import Presence
 from ottla.cluster.producer_ids import ProducerIds
 from ottla.cluster.registration import Registration
@@ -33,6 +34,8 @@ from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings
 from ottla.controller.controller import Controller
+from ottla.controller.elections import Elections
+from ottla.controller.loop import ControllerLoop
 from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
@@ -42,6 +45,8 @@ from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
 from ottla.node.tree import open_home
 from ottla.protocol.errors import ErrorCode
+from ottla.replication.fetchers import Fetchers
+from ottla.replication.isr_changes import IsrChanges
 from ottla.replication.partitions import Partitions
 from ottla.storage.logs import Logs
 
@@ -65,6 +70,7 @@ class Node:
         self._server: Server | None = None
         self._http: asyncio.Server | None = None
         self._partitions: Partitions | None = None
+        self._peers: Peers | None = None
         self._opened = False
         self._ready = False
 
@@ -80,6 +86,9 @@ class Node:
         metadata = self._metadata = Metadata(tree)
         partitions = self._partitions = Partitions(self._node_id, logs, self._live, now_ms)
         controller = Controller(metadata, self._live, self._node_id)
+        peers = self._peers = self._introduce(membership, metadata)
+        elections = Elections(controller, metadata, peers, self._live)
+        isrs = self._replicate(partitions, metadata, peers)
         metadata.subscribe(self._apply_settings)
         await metadata.open()
         partitions.open(metadata.image)
@@ -92,6 +101,7 @@ class Node:
             metadata, partitions, producer_ids, markers
         )
         await self._appear(tree, logs, membership, controller)
+        loop = ControllerLoop(controller, elections, metadata, peers, self._live, now_ms)
         slots = self._settings.server.max_incremental_fetch_session_cache_slots
         broker = Broker(
             node_id=self._node_id,
@@ -99,6 +109,8 @@ class Node:
             settings=self._live,
             metadata=metadata,
             controller=controller,
+            elections=elections,
+            peers=peers,
             partitions=partitions,
             logs=logs,
             producer_ids=producer_ids,
@@ -119,6 +131,8 @@ class Node:
         settle_memory()
         self._pauses.start()
         self._tasks.spawn(self._pauses.run())
+        self._tasks.spawn(isrs.run())
+        self._tasks.spawn(loop.run())
         for listener, bound in sockets:
             await self._server.listen(bound, listener)
         self._ready = True
@@ -135,6 +149,8 @@ class Node:
         self._pauses.stop()
         if self._presence is not None:
             await self._presence.close()
+        if self._peers is not None:
+            await self._peers.close()
         if self._metadata is not None:
             await self._metadata.close()
         if self._logs is not None:
@@ -184,6 +200,20 @@ class Node:
             endpoints.append(Endpoint(listener.name, protocol, advertised_host(told.host), port))
         self._endpoints = tuple(endpoints)
         return sockets
+
+    def _introduce(self, membership: Membership, metadata: Metadata) -> Peers:
+        config = self._settings.replication
+        listener = config.inter_broker_listener_name or self._endpoints[0].listener
+        return Peers(membership, lambda: metadata.image, listener, config.replica_socket_timeout_ms)
+
+    def _replicate(self, partitions: Partitions, metadata: Metadata, peers: Peers) -> IsrChanges:
+        """Have partitions that others lead followed, and the ISRs of those that are led here looked after."""
+        assert self._logs is not None
+        fetchers = Fetchers(peers, self._logs, self._live, self._tasks, now_ms)
+        isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, now_ms)
+        partitions.on_placed, partitions.on_removed = fetchers.place, fetchers.remove
+        partitions.on_caught_up = isrs.caught_up
+        return isrs
 
     def _log_config(self, topic: str) -> LogConfig:
         return self._partitions.log_config(topic) if self._partitions else self._live.now.log

@@ -1,4 +1,4 @@
-"""Pure: the APIs that a broker of Kafka 4.3 may be asked for.
+"""Pure: the APIs that a broker of Kafka 4.3 may be asked for, and those that are ottla's own.
 
 Each row: key, first and last version, first flexible version.
 """
@@ -126,3 +126,4 @@ class ApiKey(IntEnum):
     BROKER_HELLO = 10_000, 0, 0, 0
     BROKER_SHUTDOWN = 10_001, 0, 0, 0
     REPLICA_ENDS = 10_002, 0, 0, 0
+    DESCRIBE_GROUP_HISTORY = 10_100, 0, 0, 0

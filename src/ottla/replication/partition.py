@@ -126,6 +126,9 @@ class Partition:
 
     def append(self, batch: ValidatedBatch, now_ms: int) -> Appended:
         """Append as leader; the high watermark follows at once where nobody must be waited for."""
+        if not self.is_leader:
+            # Whoever found this partition may have waited since, and a follower's log is not ours to write.
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.tp} is led by another broker")
         log, header = self.log, batch.header
         appended = log.append(batch.batch, header, self.leader_epoch, now_ms)
         if appended.duplicate:

@@ -33,16 +33,17 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class ListeningServer:
-    """Something on a free port of 127.0.0.1; it ends with the block, and its connections with it."""
+    """Something on a free port; it ends with the block, and its connections with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self.host = host
         self.port = 0
         self.accepted = 0
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._serve, self.host, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -106,8 +107,9 @@ class ScriptedBroker(ListeningServer):
         node_id: int = 1,
         api_versions_up_to: int = 4,
         told_in_refusal: bool = True,
+        host: str = "127.0.0.1",
     ) -> None:
-        super().__init__()
+        super().__init__(host)
         self.answers: dict[ApiKey, Answer] = dict(answers or {})
         self.node_id = node_id
         self.api_versions_up_to = api_versions_up_to

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ottla.client import connection as connection_module
@@ -235,6 +235,26 @@ def test_a_name_that_nobody_knows_is_one_clear_sentence() -> None:
         run(Connection.open("broker.invalid", 9092))
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_every_address_of_a_name_is_tried(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def two_addresses(name: str, *args: Any, **options: Any) -> Any:
+        if name != "two.example":
+            return resolve(name, *args, **options)
+        other = "::1" if host == "127.0.0.1" else "127.0.0.1"
+        return [*resolve(other, *args, **options), *resolve(host, *args, **options)]
+
+    async def story() -> None:
+        async with ScriptedBroker(FINDING, host=host) as broker:
+            monkeypatch.setattr(socket, "getaddrinfo", two_addresses)
+            client = await Connection.open("two.example", broker.port)
+            await client.ask(find(1))
+            await client.close()
+
+    run(story())
+
+
 def test_an_address_is_written_so_that_it_can_be_read() -> None:
     with pytest.raises(BrokerUnreachable, match=r"\[::1\]:"):
         run(Connection.open("::1", free_port()))
@@ -260,6 +280,7 @@ class Deaf(asyncio.Transport):
 sizes = st.lists(st.integers(0, 300), min_size=1, max_size=12)
 
 
+@settings(deadline=None)
 @given(sizes=sizes, cut=st.lists(st.integers(1, 200), min_size=1))
 def test_answers_are_the_same_however_the_bytes_are_cut(sizes: list[int], cut: list[int]) -> None:
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""Runs a test that is written as a coroutine."""
+"""Runs a test that is written as a coroutine, and waits in it."""
 
 import asyncio
 import functools
@@ -20,3 +20,13 @@ def story(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
         asyncio.run(bounded())
 
     return run
+
+
+async def until(condition: Callable[[], object], what: str, timeout_s: float = 20.0) -> None:
+    """Waits on the loop for a condition, within bounds."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"waited {timeout_s:g} s in vain for {what}") from None

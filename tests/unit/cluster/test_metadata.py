@@ -1,10 +1,9 @@
-"""The broker's image follows the tree, and listeners act before a write returns."""
+"""The broker's image follows the tree of either engine; listeners act before a write returns."""
 
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -12,17 +11,20 @@ from ottla.base.errors import ClusterError
 from ottla.cluster import znodes
 from ottla.cluster.image import NO_LEADER, Delta, Image
 from ottla.cluster.metadata import Metadata
-from ottla.cluster.sqlite_tree import open_tree
-from ottla.cluster.tree import Create, Delete, MultiFailed, Op, Set, TreeEvent
+from ottla.cluster.tree import Create, Delete, MultiFailed, Op, SessionState, Set, TreeEvent
 from ottla.cluster.znodes import StateNode, TopicNode
+from ottla.node.ensemble import LocalEnsemble
+from tests.support.proxy import proxy
+from tests.support.zookeeper import connect, new_chroot
 
-from .stories import story
+from .engines import Engine
+from .stories import story, until
 
 
 @asynccontextmanager
-async def following(tmp_path: Path) -> AsyncIterator[Metadata]:
-    """Metadata over a tree in a file, open while the test runs."""
-    tree = open_tree(tmp_path / "tree")
+async def following(engine: Engine) -> AsyncIterator[Metadata]:
+    """Metadata over a tree of either engine, open while the test runs."""
+    tree = await engine.open()
     metadata = Metadata(tree)
     await metadata.open()
     yield metadata
@@ -43,8 +45,8 @@ def new_topic(name: str, partitions: int = 1) -> list[Op]:
 
 
 @story
-async def test_a_topic_shows_in_the_image_once_its_write_returns(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_a_topic_shows_in_the_image_once_its_write_returns(engine: Engine) -> None:
+    async with following(engine) as metadata:
         await metadata.write(new_topic("a", partitions=2))
         assert [p.leader for p in metadata.image.topics["a"].partitions] == [1, 1]
         path = znodes.state_path("a", 1)
@@ -56,8 +58,8 @@ async def test_a_topic_shows_in_the_image_once_its_write_returns(tmp_path: Path)
 
 
 @story
-async def test_a_write_returns_after_all_listeners_in_their_order(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_a_write_returns_after_all_listeners_in_their_order(engine: Engine) -> None:
+    async with following(engine) as metadata:
         told: list[str] = []
 
         async def opens_logs(image: Image, delta: Delta) -> None:
@@ -73,10 +75,10 @@ async def test_a_write_returns_after_all_listeners_in_their_order(tmp_path: Path
 
 
 @story
-async def test_listeners_are_told_of_all_that_was_there_at_the_start(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_listeners_are_told_of_all_that_was_there_at_the_start(engine: Engine) -> None:
+    async with following(engine) as metadata:
         await metadata.write(new_topic("a") + new_topic("b"))
-    tree = open_tree(tmp_path / "tree")
+    tree = await engine.open()
     again = Metadata(tree)
     told: list[Delta] = []
     again.subscribe(lambda image, delta: told.append(delta))
@@ -87,8 +89,8 @@ async def test_listeners_are_told_of_all_that_was_there_at_the_start(tmp_path: P
 
 
 @story
-async def test_a_listener_that_fails_harms_neither_the_others_nor_the_image(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_a_listener_that_fails_harms_neither_the_others_nor_the_image(engine: Engine) -> None:
+    async with following(engine) as metadata:
         told: list[Delta] = []
 
         def fails(image: Image, delta: Delta) -> None:
@@ -101,8 +103,8 @@ async def test_a_listener_that_fails_harms_neither_the_others_nor_the_image(tmp_
 
 
 @story
-async def test_a_failed_write_changes_nothing_and_is_raised(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_a_failed_write_changes_nothing_and_is_raised(engine: Engine) -> None:
+    async with following(engine) as metadata:
         with pytest.raises(MultiFailed):
             await metadata.write([*new_topic("a"), Delete("/none")])
         await metadata.caught_up()
@@ -110,8 +112,8 @@ async def test_a_failed_write_changes_nothing_and_is_raised(tmp_path: Path) -> N
 
 
 @story
-async def test_writers_that_are_cancelled_leave_listeners_to_finish(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_writers_that_are_cancelled_leave_listeners_to_finish(engine: Engine) -> None:
+    async with following(engine) as metadata:
         finished: list[Delta] = []
         begun = asyncio.Event()
 
@@ -130,8 +132,8 @@ async def test_writers_that_are_cancelled_leave_listeners_to_finish(tmp_path: Pa
 
 
 @story
-async def test_a_partition_without_a_state_has_no_leader_yet(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_a_partition_without_a_state_has_no_leader_yet(engine: Engine) -> None:
+    async with following(engine) as metadata:
         topic, *rest = new_topic("a")
         await metadata.write([topic])
         [partition] = metadata.image.topics["a"].partitions
@@ -142,15 +144,15 @@ async def test_a_partition_without_a_state_has_no_leader_yet(tmp_path: Path) -> 
 
 @story
 async def test_a_node_that_cannot_be_read_is_ignored_later_and_refused_at_the_start(
-    tmp_path: Path,
+    engine: Engine,
 ) -> None:
-    async with following(tmp_path) as metadata:
+    async with following(engine) as metadata:
         await metadata.write(new_topic("a"))
         before = metadata.image.topics["a"]
         await metadata.write([Set(znodes.topic_path("a"), b"scribble"), *new_topic("b")])
         assert metadata.image.topics["a"] is before
         assert "b" in metadata.image.topics
-    tree = open_tree(tmp_path / "tree")
+    tree = await engine.open()
     again = Metadata(tree)
     with pytest.raises(ClusterError, match="/brokers/topics/a: the node cannot be read"):
         await again.open()
@@ -159,8 +161,8 @@ async def test_a_node_that_cannot_be_read_is_ignored_later_and_refused_at_the_st
 
 
 @story
-async def test_after_a_gap_everything_is_read_again(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_after_a_gap_everything_is_read_again(engine: Engine) -> None:
+    async with following(engine) as metadata:
         await metadata.write(new_topic("a") + new_topic("b"))
         metadata._cancel_watch()
         # Changes that nobody heard of, as while ZooKeeper was away.
@@ -172,8 +174,33 @@ async def test_after_a_gap_everything_is_read_again(tmp_path: Path) -> None:
 
 
 @story
-async def test_who_waits_is_told_when_the_broker_stops(tmp_path: Path) -> None:
-    async with following(tmp_path) as metadata:
+async def test_the_image_is_behind_while_zookeeper_is_away_and_catches_up(
+    zookeeper: LocalEnsemble,
+) -> None:
+    chroot = new_chroot()
+    other = await connect(zookeeper.connect, chroot)
+    async with proxy(zookeeper.connect) as between:
+        tree = await connect(between.address, chroot)
+        metadata = Metadata(tree)
+        await metadata.open()
+        between.cut()
+        between.silence()
+        await until(lambda: tree.state is not SessionState.CONNECTED, "the break")
+        with pytest.raises(ClusterError):
+            await metadata.write(new_topic("lost"))
+        await other.multi(new_topic("meanwhile"))
+        between.heal()
+        await until(lambda: "meanwhile" in metadata.image.topics, "the image to catch up")
+        await metadata.write(new_topic("after"))
+        assert sorted(metadata.image.topics) == ["after", "meanwhile"]
+        await metadata.close()
+        await tree.close()
+    await other.close()
+
+
+@story
+async def test_who_waits_is_told_when_the_broker_stops(engine: Engine) -> None:
+    async with following(engine) as metadata:
         busy = asyncio.Event()
 
         async def never_done(image: Image, delta: Delta) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,19 +24,9 @@ from ottla.node.ensemble import LocalEnsemble, free_ports
 from tests.support.proxy import proxy
 from tests.support.zookeeper import connect, end_session, ensemble, new_chroot
 
-from .stories import story
+from .stories import story, until
 
 CONNECTED, SUSPENDED, LOST = SessionState.CONNECTED, SessionState.SUSPENDED, SessionState.LOST
-
-
-async def until(condition: Callable[[], object], what: str, timeout_s: float = 20.0) -> None:
-    """Waits on the loop for a condition, within bounds."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                await asyncio.sleep(0.005)
-    except TimeoutError:
-        raise AssertionError(f"waited {timeout_s:g} s in vain for {what}") from None
 
 
 def states_of(tree: ZookeeperTree) -> list[SessionState]:

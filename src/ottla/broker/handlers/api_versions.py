@@ -1,7 +1,8 @@
 """ApiVersions (api 18, v0-v4).
 
 Versions: v1 throttle time · v3 flexible, client software, features (KIP-511, KIP-584) · v4 features that begin at 0.
-Differs from Apache Kafka: features that have no meaning here (metadata.version, kraft.version) are left out.
+Differs from Apache Kafka: features that have no meaning here (metadata.version, kraft.version) are left out; a client
+that calls itself ottla is told of ottla's own APIs.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ if TYPE_CHECKING:
 
 _FIRST_WITH_SOFTWARE: Final = 3
 _FIRST_WITH_MINIMUM_0: Final = 4
+_OWN_SOFTWARE: Final = "ottla"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.\-]*[a-zA-Z0-9])?")
 
 
 def handle(
-    context: RequestContext, request: ApiVersionsRequest, apis: Iterable[Api]
+    context: RequestContext, request: ApiVersionsRequest, apis: Iterable[Api], own: Iterable[Api]
 ) -> ApiVersionsResponse:
-    """List the APIs served."""
+    """List the APIs served, to clients of ottla its own, too."""
     if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    told = [*apis, *own] if request.client_software_name == _OWN_SOFTWARE else apis
     return ApiVersionsResponse(
-        api_keys=[_row(api) for api in apis],
+        api_keys=[_row(api) for api in told],
         supported_features=[
             SupportedFeatureKey(
                 name=feature.name,

@@ -19,6 +19,7 @@ from ottla.broker import authorized_operations
 from ottla.broker.context import RequestContext
 from ottla.broker.metadata_frames import EncodedTopics, encode_metadata_response, encode_topic
 from ottla.broker.reply import Buffers, Pending, Reply
+from ottla.broker.topic_creation import create_topics
 from ottla.broker.topic_views import INTERNAL_TOPICS, missing_topic_error, nodes
 from ottla.cluster.image import Image
 from ottla.controller.requests import NewTopic
@@ -68,7 +69,7 @@ async def _create_and_answer(
 async def _create(context: RequestContext, names: Sequence[str]) -> dict[str, int]:
     """Make topics with the broker's defaults; the errors to tell, by topic."""
     try:
-        results = await context.broker.controller.create_topics([NewTopic(name) for name in names])
+        results = await create_topics(context.broker, [NewTopic(name) for name in names])
     except (ApiError, ClusterError):
         return {}
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ottla.base.errors import ApiError, OttlaError
+from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.cli.kafka.command import BOOTSTRAP_SERVER, COMMAND_CONFIG, complain, run
 from ottla.cli.kafka.connect import with_admin
 from ottla.cli.kafka.options import Command, Failed, Given, Option, UsageError
@@ -123,6 +123,8 @@ def _execute(given: Given) -> int:
         else:
             with_admin(Topics, given, lambda admin: _act(admin, given))
         return 0
+    except ConfigError:  # no client could be made; Kafka tells this on stderr
+        raise
     except OttlaError as failure:
         print(f"Error while executing topic command : {failure}")
         return 1
@@ -136,6 +138,9 @@ def _check(given: Given) -> None:
         )
     if not given.has("bootstrap-server"):
         raise Failed("--bootstrap-server must be specified")
+    if given.has("describe") and given.has("if-exists"):
+        if not given.has("topic") and not given.has("topic-id"):
+            raise UsageError("--topic or --topic-id is required to describe a topic")
     if not given.has("list") and not given.has("describe"):
         given.require("topic")
     if given.has("alter"):
@@ -171,8 +176,8 @@ async def _act(admin: Topics, given: Given) -> None:
         await _create(admin, given)
     else:
         names = await found_topics(admin, given)
+        expect(names, given)
         if given.has("alter"):
-            expect(names, given)
             await _widen(admin, given, names)
         else:
             _raise_first(await admin.delete_topics(names) if names else {})
@@ -238,8 +243,10 @@ def _assignment(given: Given) -> list[list[int]]:
             replicas = [int(broker) for broker in brokers.split(":")]
         except ValueError:
             raise Failed(f"'{brokers}' is no list of broker ids with colons between") from None
-        if len(set(replicas)) != len(replicas):
-            raise Failed(f"Partition replica lists may not contain duplicate entries: {brokers}")
+        twice = sorted({broker for broker in replicas if replicas.count(broker) > 1})
+        if twice:
+            shown = ",".join(map(str, twice))
+            raise Failed(f"Partition replica lists may not contain duplicate entries: {shown}")
         if partitions and len(replicas) != len(partitions[0]):
             raise Failed(f"Partition {number} has different replication factor: {replicas}")
         partitions.append(replicas)

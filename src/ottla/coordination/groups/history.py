@@ -90,6 +90,8 @@ class History:
         """A generation has got its assignment; a static member that came back replaces the same generation."""
         generations = self._past(group_id).generations
         if generations and generations[-1].generation == generation.generation:
+            if generation.at_ms <= 0:
+                return  # a classic group that becomes a consumer group: everybody keeps what it has
             self._size -= _size_of(generations.pop())
         generations.append(generation)
         self._size += _size_of(generation)

@@ -13,7 +13,7 @@ from tests.unit.coordination.groups.transcripts import GROUP, Player
 
 STORY = """config group_initial_rebalance_delay_ms=0
 join a version=3
-advance 0s
+advance 10ms
 sync a a-1=t-0
 join b version=3 reason=more-work
 join a

@@ -7,6 +7,7 @@ import pytest
 
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, UnknownRecord
+from ottla.coordination.groups.classic import SHORTEST_GATHERING_MS
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.offset_records import Committed, encode_key, encode_value
 from ottla.coordination.groups.shard import GroupShard
@@ -45,7 +46,7 @@ def fill(shard: GroupShard, groups: int) -> None:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        carried_out(shard, shard.join(request, CALLER, nobody, 0))
+        carried_out(shard, shard.join(request, CALLER, nobody, -SHORTEST_GATHERING_MS))
     while any(group.state_name == "PreparingRebalance" for group in shard.groups.values()):
         carried_out(shard, shard.tick(0))
     for group_id in shard.groups:

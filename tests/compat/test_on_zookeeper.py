@@ -1,0 +1,107 @@
+"""A broker with its metadata in ZooKeeper serves clients as any other, whatever becomes of ZooKeeper."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from ottla.node.ensemble import LocalEnsemble
+from tests.support.broker import OttlaBroker
+from tests.support.clients import admin, consume, create_topic, produce, unique_name
+from tests.support.members import Confluent, read_all
+from tests.support.waiting import wait_for
+from tests.support.zookeeper import ensemble, new_chroot
+
+pytestmark = pytest.mark.compat
+Start = Callable[..., OttlaBroker]
+VALUES = [b"%d" % n for n in range(100)]
+
+
+@contextmanager
+def looking_into(connect: str) -> Iterator[KazooClient]:
+    """ZooKeeper as its own tools show it."""
+    client = KazooClient(connect)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def test_what_clients_do_shows_in_kafkas_own_layout(
+    own_broker: Start, zookeeper: LocalEnsemble
+) -> None:
+    connect = zookeeper.connect + new_chroot()
+    broker = own_broker({"zookeeper.connect": connect, "broker.id": "5"})
+    topic = create_topic(broker.bootstrap, partitions=2, retention_ms=1000)
+    with looking_into(connect) as zk:
+        assert json.loads(zk.get("/controller")[0])["brokerid"] == 5
+        registration = json.loads(zk.get("/brokers/ids/5")[0])
+        assert registration["endpoints"] == [f"PLAINTEXT://{broker.bootstrap}"]
+        assert json.loads(zk.get(f"/brokers/topics/{topic}")[0])["partitions"] == {
+            "0": [5],
+            "1": [5],
+        }
+        state = json.loads(zk.get(f"/brokers/topics/{topic}/partitions/1/state")[0])
+        assert (state["leader"], state["isr"]) == (5, [5])
+        config = json.loads(zk.get(f"/config/topics/{topic}")[0])["config"]
+        assert config == {"retention.ms": "1000"}
+        assert json.loads(zk.get("/cluster/id")[0])["id"]
+        broker.stop()
+        assert zk.exists("/brokers/ids/5") is None, "a farewell, not a time-out"
+        assert zk.exists("/controller") is None
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["stopped", "killed"])
+def test_topics_records_and_groups_outlive_the_broker(
+    own_broker: Start, zookeeper: LocalEnsemble, crash: bool
+) -> None:
+    settings = {
+        "zookeeper.connect": zookeeper.connect + new_chroot(),
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    broker = own_broker(settings)
+    topic, group = create_topic(broker.bootstrap), unique_name("group")
+    produce(broker.bootstrap, topic, VALUES, acks="all", enable_idempotence=True)
+    member = Confluent(broker.bootstrap, group, topic)
+    assert len(read_all([member], 100)) == 100
+    member.close()
+    if crash:
+        broker.kill()
+    else:
+        broker.stop()
+    broker.start()
+    assert [message.value() for message in consume(broker.bootstrap, topic)] == VALUES
+    produce(broker.bootstrap, topic, [b"more"])
+    member = Confluent(broker.bootstrap, group, topic)
+    assert [value for _, _, value in read_all([member], 1)] == [b"more"]
+    member.close()
+    admin(broker.bootstrap).delete_topics([topic])[topic].result(20)
+
+
+def test_a_leader_serves_while_zookeeper_is_away_and_all_resumes(
+    own_broker: Start, tmp_path: Path
+) -> None:
+    with ensemble(tmp_path / "zookeeper") as local:
+        settings = {
+            "zookeeper.connect": local.connect,
+            "zookeeper.session.timeout.ms": "1500",
+        }
+        broker = own_broker(settings)
+        topic = create_topic(broker.bootstrap)
+        [server] = local.servers
+        os.kill(server.pid, signal.SIGSTOP)
+        wait_for(lambda: "state=lost" in broker.log, "the loss of the session")
+        produce(broker.bootstrap, topic, VALUES)
+        assert [message.value() for message in consume(broker.bootstrap, topic)] == VALUES
+        os.kill(server.pid, signal.SIGCONT)
+        wait_for(lambda: broker.log.count("broker registered") == 2, "its return")
+        made = create_topic(broker.bootstrap)
+        produce(broker.bootstrap, made, VALUES)
+        assert broker.stop() == 0
