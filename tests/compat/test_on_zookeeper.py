@@ -82,7 +82,8 @@ def test_topics_records_and_groups_outlive_the_broker(
     member = Confluent(broker.bootstrap, group, topic)
     assert [value for _, _, value in read_all([member], 1)] == [b"more"]
     member.close()
-    admin(broker.bootstrap).delete_topics([topic])[topic].result(20)
+    client = admin(broker.bootstrap)
+    client.delete_topics([topic])[topic].result(20)
 
 
 def test_a_leader_serves_while_zookeeper_is_away_and_all_resumes(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
+from ottla.base.units import INT_MAX
 from ottla.client.connection import Connection
 from ottla.client.errors import (
     BrokerUnreachable,
@@ -51,9 +52,11 @@ class _Link:
 class Cluster:
     """One client's connections to a cluster and its view of it."""
 
-    def __init__(self, settings: ClientSettings) -> None:
+    def __init__(self, settings: ClientSettings, *, retries: int = INT_MAX) -> None:
         self.settings = settings
         self.view = View()
+        self.closed = False
+        self._retries = retries
         self._links: dict[Address, _Link] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
 
@@ -69,7 +72,8 @@ class Cluster:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, for good."""
+        self.closed = True
         links, self._links = self._links, {}
         open_ones = [link.connection for link in links.values() if link.connection is not None]
         await asyncio.gather(*(connection.close() for connection in open_ones))
@@ -171,11 +175,15 @@ class Cluster:
         return list(dict.fromkeys((*known, *self.settings.bootstrap_servers)))
 
     async def _reach(self, address: Address) -> Connection:
+        if self.closed:
+            raise ClientError("this client was closed")
         link = self._links.get(address)
         if link is None:
             settings = self.settings
             waits = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms)
             link = self._links[address] = _Link(waits)
+        if (live := link.live()) is not None:
+            return live
         # Whoever comes while a connection is being opened waits for that one.
         async with link.opening:
             return link.live() or await self._open(address, link)
@@ -184,7 +192,7 @@ class Cluster:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, link.not_before - loop.time()))
         try:
-            link.connection = await Connection.open(
+            opened = await Connection.open(
                 address.host,
                 address.port,
                 client_id=self.settings.client_id,
@@ -193,8 +201,12 @@ class Cluster:
         except ClientError:
             link.not_before = loop.time() + link.backoff.next_ms() / 1000
             raise
+        if self.closed:  # meanwhile: nobody else would close this one
+            await opened.close()
+            raise ClientError("this client was closed")
+        link.connection = opened
         link.backoff.reset()
-        return link.connection
+        return opened
 
     # --- the controller and the coordinators
 
@@ -273,7 +285,13 @@ class Cluster:
             return is_retriable(error) and not strange
 
         within_ms = self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        return await keep_trying(attempt, within_ms=within_ms, backoff=self.backoff(), on=worth_it)
+        return await keep_trying(
+            attempt,
+            within_ms=within_ms,
+            backoff=self.backoff(),
+            on=worth_it,
+            retries=self._retries,
+        )
 
     async def _find_coordinator(self, key: str, kind: int) -> int:
         from ottla.protocol.apis.find_coordinator import FindCoordinatorRequest

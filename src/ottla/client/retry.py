@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ottla.base.units import INT_MAX
 from ottla.client.errors import is_retriable
 
 T = TypeVar("T")
@@ -62,6 +63,7 @@ async def keep_trying(
     within_ms: float,
     backoff: Backoff,
     on: Callable[[Exception], bool] = is_retriable,
+    retries: int = INT_MAX,
 ) -> T:
     """The result of `attempt`, which is repeated while it fails in a way that may pass."""
     deadline = Deadline(within_ms)
@@ -69,5 +71,6 @@ async def keep_trying(
         try:
             return await attempt()
         except Exception as error:
-            if not on(error) or not await deadline.sleep(backoff.next_ms()):
+            if not retries or not on(error) or not await deadline.sleep(backoff.next_ms()):
                 raise
+            retries -= 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ottla.base.errors import ConfigError
-from ottla.base.units import MINUTE_MS, SECOND_MS
+from ottla.base.units import INT_MAX, MINUTE_MS, SECOND_MS
 from ottla.config.kinds import Int, Kind, Long, OneOf, OptionalText
 from ottla.config.listeners import Address
 from ottla.config.setting import Setting, parse, setting, settings_of
@@ -149,7 +149,7 @@ class AdminSettings(ClientSettings):
 
     retries: int = setting(
         "retries",
-        2**31 - 1,
+        INT_MAX,
         Int(0),
         doc="Repeats a failed request at most this often, within default.api.timeout.ms.",
     )

@@ -24,9 +24,13 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`; whoever is interrupted while waiting cancels it."""
-        if threading.current_thread() is self._thread:
+        if self.stopped or threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("a blocking call inside the client's own thread would wait for ever")
+            raise RuntimeError(
+                "this client was closed"
+                if self.stopped
+                else "a blocking call inside the client's own thread would wait for ever"
+            )
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -38,9 +42,14 @@ class LoopThread:
         """Have the loop call a function soon."""
         self._loop.call_soon_threadsafe(function, *arguments)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the thread has ended."""
+        return self._loop.is_closed()
+
     def stop(self) -> None:
         """Cancel what still runs, and end the thread."""
-        if self._loop.is_closed():
+        if self.stopped:
             return
         self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)

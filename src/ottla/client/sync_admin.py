@@ -44,8 +44,9 @@ class SyncAdmin:
 
     def close(self) -> None:
         """Close all connections and end the thread."""
-        self.thread.run(self.twin.close())
-        self.thread.stop()
+        if not self.thread.stopped:
+            self.thread.run(self.twin.close())
+            self.thread.stop()
 
     list_topics = blocking(Topics.list_topics)
     describe_topics = blocking(Topics.describe_topics)

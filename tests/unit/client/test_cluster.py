@@ -11,7 +11,7 @@ import pytest
 
 from ottla.base.errors import ApiError
 from ottla.client.cluster import TRANSACTION, Cluster
-from ottla.client.errors import BrokerUnreachable, ConnectionLost
+from ottla.client.errors import BrokerUnreachable, ClientError, ConnectionLost
 from ottla.client.settings import client_settings
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.create_topics import (
@@ -131,6 +131,24 @@ def test_a_request_that_was_under_way_is_tried_again_where_that_is_asked_for() -
                 await cluster.refresh()
             one.answers[ApiKey.METADATA] = hang_up_once
             assert sorted((await cluster.retried(cluster.refresh)).brokers) == [1, 2]
+
+    run(story())
+
+
+def test_a_cluster_that_is_closed_opens_nothing_more() -> None:
+    async def story() -> None:
+        async with two_brokers() as (one, _), Saying(b"") as silent:
+            cluster = cluster_of(one.bootstrap)
+            await cluster.refresh()
+            await cluster.close()
+            with pytest.raises(ClientError, match="this client was closed"):
+                await cluster.refresh()
+            late = cluster_of(f"127.0.0.1:{silent.port}", socket_connection_setup_timeout_ms=50)
+            asking = asyncio.ensure_future(late.refresh())
+            await asyncio.sleep(0)
+            await late.close()
+            with pytest.raises(ClientError):
+                await asking
 
     run(story())
 

@@ -216,6 +216,59 @@ def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
     run(story())
 
 
+class Sink(ScriptedBroker):
+    """Reads to the end and keeps what came after ApiVersions."""
+
+    def __init__(self) -> None:
+        super().__init__({ApiKey.PRODUCE: silence})
+        self.kept = b""
+        self.ended = asyncio.Event()
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        (size,) = struct.unpack(">i", await reader.readexactly(4))
+        await reader.readexactly(size)
+        writer.write(self._versions(4, 1))
+        self.kept = await reader.read()
+        self.ended.set()
+
+
+def test_what_was_written_leaves_before_the_connection_closes() -> None:
+    async def story() -> None:
+        async with Sink() as broker:
+            client = await opened(broker)
+            body = [b"head", bytes(3_000_000), memoryview(b"tail")]
+            client.send_unanswered(ApiKey.PRODUCE, 9, body)
+            await client.writable()
+            client.send_unanswered(ApiKey.PRODUCE, 9, [b"last"])
+            await client.close()
+            await broker.ended.wait()
+            assert len(broker.kept) > 3_000_000
+            assert broker.kept.endswith(b"last")
+            with pytest.raises(ConnectionLost):
+                client.send_unanswered(ApiKey.PRODUCE, 9, body)
+
+    run(story())
+
+
+def many_coordinators(request: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
+    """An answer of a few megabytes."""
+    found = [Coordinator(key="k" * 100, node_id=n) for n in range(30_000)]
+    return FindCoordinatorResponse(coordinators=found)
+
+
+def test_a_large_answer_comes_whole_and_the_next_one_too() -> None:
+    async def story() -> None:
+        async with ScriptedBroker({ApiKey.FIND_COORDINATOR: many_coordinators}) as broker:
+            client = await opened(broker)
+            large = [client.send(find(1)), client.send(find(2))]
+            for future in large:
+                answer = await future
+                assert [each.node_id for each in answer.coordinators] == list(range(30_000))
+            await client.close()
+
+    run(story())
+
+
 def free_port() -> int:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))

@@ -56,6 +56,18 @@ def test_what_will_not_pass_is_raised_at_once(error: Exception) -> None:
     assert len(attempts) == 1
 
 
+def test_attempts_may_be_counted() -> None:
+    attempts = []
+
+    async def attempt() -> None:
+        attempts.append(1)
+        raise ConnectionLost("gone")
+
+    with pytest.raises(ConnectionLost, match="gone"):
+        run(keep_trying(attempt, within_ms=5000, backoff=Backoff(1, 1), retries=2))
+    assert len(attempts) == 3
+
+
 def test_the_last_failure_is_raised_when_time_runs_out() -> None:
     async def attempt() -> None:
         raise ConnectionLost("gone")

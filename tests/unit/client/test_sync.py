@@ -20,6 +20,8 @@ def test_work_runs_in_the_thread_and_its_result_comes_back() -> None:
     assert thread.run(name_of_thread()) == "bridge"
     thread.stop()
     assert "bridge" not in [each.name for each in threading.enumerate()]
+    with pytest.raises(RuntimeError, match="this client was closed"):
+        thread.run(name_of_thread())
 
 
 def test_a_failure_comes_back_too() -> None:

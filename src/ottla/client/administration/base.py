@@ -37,7 +37,7 @@ class Administration:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = read_settings(AdminSettings, settings)
-        self.cluster = Cluster(self.settings)
+        self.cluster = Cluster(self.settings, retries=self.settings.retries)
 
     @classmethod
     def sharing(cls, other: Administration) -> Self:
