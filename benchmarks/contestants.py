@@ -13,6 +13,8 @@ from tools.apache_kafka import ApacheKafka, free_ports, jars
 from tools.probe import NotServing, wait_until_serving
 
 SETTINGS = {
+    # so that the coordinator is measured and not the time it is told to wait
+    "group.initial.rebalance.delay.ms": "0",
     # so that a compaction begins when the benchmark wants it
     "log.cleaner.backoff.ms": "1000",
     # so that the data of one run is gone before the next

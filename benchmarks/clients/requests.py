@@ -7,6 +7,7 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.clients.connection import BrokerRefused, connect
@@ -19,20 +20,19 @@ EVENTS_BETWEEN_CLOCK_READS = 1024
 NO_ERROR = b"\0\0"
 
 
-def _drive(
-    connections: dict[int, socket.socket], frame: bytes, error_at: int, seconds: float
-) -> int:
-    """Sends the next request on whichever connection has its answer; returns the answers."""
+def drive(requests: Sequence[tuple[socket.socket, bytes]], error_at: int, seconds: float) -> int:
+    """Sends each connection's request anew whenever its answer has come; returns the answers."""
     poll = select.epoll()
-    for descriptor, connection in connections.items():
-        poll.register(descriptor, select.EPOLLIN)
+    by_descriptor = {connection.fileno(): (connection, frame) for connection, frame in requests}
+    for connection, frame in requests:
+        poll.register(connection.fileno(), select.EPOLLIN)
         connection.sendall(frame)
     done, next_look, deadline = 0, EVENTS_BETWEEN_CLOCK_READS, time.perf_counter() + seconds
     while True:
         for descriptor, _ in poll.poll():
-            connection = connections[descriptor]
+            connection, frame = by_descriptor[descriptor]
             if connection.recv(REPLY_BYTES)[error_at : error_at + 2] != NO_ERROR:
-                raise BrokerRefused("the broker answered a produce request with an error")
+                raise BrokerRefused("the broker answered a request with an error")
             connection.send(frame)
             done += 1
         if done >= next_look:
@@ -53,7 +53,7 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
             raise BrokerRefused(f"the broker answered a produce request with error {error}")
     error_at = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
     with Stopwatch() as watch:
-        done = _drive({each.fileno(): each for each in opened}, frame, error_at, spec["seconds"])
+        done = drive([(each, frame) for each in opened], error_at, spec["seconds"])
     return {"records": done, "seconds": watch.seconds, "busy": watch.busy}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.results import Row
+from benchmarks.scenarios.coordination import Commits, GroupUntilStable, Transactions
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
 from benchmarks.scenarios.requests import OneRecordRequests
@@ -36,13 +37,25 @@ SCENARIOS: tuple[Scenario, ...] = (
     ManyPartitions("partitions-1", 1, 1_000_000),
     ManyPartitions("partitions-100", 100, 500_000),
     ManyPartitions("partitions-1000", 1000, 200_000),
+    GroupUntilStable("group-classic-1", 1, "classic"),
+    GroupUntilStable("group-classic-10", 10, "classic"),
+    GroupUntilStable("group-classic-100", 100, "classic"),
+    GroupUntilStable("group-consumer-1", 1, "consumer"),
+    GroupUntilStable("group-consumer-10", 10, "consumer"),
+    GroupUntilStable("group-consumer-100", 100, "consumer"),
+    Commits("commits-1", 1),
+    Commits("commits-50", 50),
+    Transactions("transactions-1", 1),
+    Transactions("transactions-100", 100),
     PacedLatency("latency"),
     BesideColdReader("cold-reader"),
     BesideCompaction("compaction"),
     FreshBroker("fresh"),
 )
 
-GROUPS = ("throughput", "growth", "broker CPU", "latency", "footprint")
+GROUPS = (
+    "throughput", "growth", "groups and transactions", "broker CPU", "latency", "footprint",
+)  # fmt: skip
 
 
 def all_rows() -> list[Row]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
@@ -422,3 +424,28 @@ def test_many_questions_at_once_share_the_connection(bootstrap: str, topic: str)
 def test_topics_made_by_another_client_are_seen(admin: SyncAdmin, bootstrap: str) -> None:
     name = create_topic(bootstrap, partitions=4)
     assert len(admin.list_topics(include_internal=False)[name].partitions) == 4
+
+
+QUIET = """
+import asyncio, sys
+from ottla.client.admin import Admin
+from ottla.client.errors import BrokerUnreachable
+
+async def main(*servers):
+    for server in servers:
+        async with Admin({"bootstrap.servers": server}) as admin:
+            try:
+                print(len(await admin.list_topics()) > 0)
+            except BrokerUnreachable as error:
+                print(error)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_a_program_that_closes_its_client_ends_without_a_word(bootstrap: str, topic: str) -> None:
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", QUIET, bootstrap, "localhost:1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0] == "True"
+    assert "nothing listens on localhost:1" in done.stdout

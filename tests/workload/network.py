@@ -11,10 +11,12 @@ import random
 import struct
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
 TIMEOUT_S = 10.0
+PAUSE_S = 0.01
 _HEAD: Final = struct.Struct(">hhih")
 _ENDED = (asyncio.IncompleteReadError, ConnectionError)
 
@@ -29,6 +31,7 @@ class Network:
         self._chance = random.Random(seed)
         self._losses: Mapping[int, float] = {}
         self._held: dict[str, asyncio.Event] = {}
+        self._serving: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="network")
 
@@ -48,33 +51,40 @@ class Network:
 
     def let_go(self, client_id: str) -> None:
         """All that was held back arrives now."""
-        self._loop.call_soon_threadsafe(lambda: self._held.pop(client_id).set())
+
+        def release() -> None:
+            if held := self._held.pop(client_id, None):
+                held.set()
+
+        self._loop.call_soon_threadsafe(release)
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _serve(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        serving = asyncio.current_task()
+        assert serving is not None
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
         try:
             broker, to_broker = await asyncio.open_connection(*self.target)
         except (OSError, asyncio.CancelledError):
-            to_client.close()
+            await _close(to_client)
             return
         doomed: set[int] = set()
         pumps = [
             asyncio.ensure_future(self._requests(client, to_broker, doomed)),
             asyncio.ensure_future(self._answers(broker, to_client, doomed)),
         ]
-        try:
+        # Cancelled when the network ends.
+        with suppress(asyncio.CancelledError):
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            pass  # the network ends
-        finally:
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
-            to_broker.close()
-            to_client.close()
+        for pump in pumps:
+            pump.cancel()
+        await asyncio.gather(*pumps, return_exceptions=True)
+        await _close(to_broker)
+        await _close(to_client)
 
     async def _requests(
         self, client: asyncio.StreamReader, to_broker: asyncio.StreamWriter, doomed: set[int]
@@ -115,10 +125,11 @@ class Network:
 
     async def _end(self) -> None:
         self._server.close()
-        serving = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in serving:
-            task.cancel()
-        await asyncio.gather(*serving, return_exceptions=True)
+        # Clients come back as long as they may: whoever has been accepted is served, and then is hung up on.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in self._serving:
+                task.cancel()
+            await asyncio.wait(others, timeout=PAUSE_S)
 
 
 async def _frame(stream: asyncio.StreamReader) -> bytes:
@@ -128,3 +139,10 @@ async def _frame(stream: asyncio.StreamReader) -> bytes:
         return size + await stream.readexactly(int.from_bytes(size, "big"))
     except _ENDED:
         return b""
+
+
+async def _close(stream: asyncio.StreamWriter) -> None:
+    """Hang up, whatever the other side has done."""
+    stream.transport.abort()
+    with suppress(OSError):
+        await stream.wait_closed()

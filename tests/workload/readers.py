@@ -133,8 +133,8 @@ class Member(Worker):
 
     def work(self) -> None:
         if self.commits_again.is_set():
-            self.commits_again.clear()
             self.commit(dict(self.positions))
+            self.commits_again.clear()
         operation = self.recorder.begin(self.name, Action.POLL)
         found = records(self.client.consume(POLLED_AT_ONCE, POLL_S))
         self.recorder.end(operation, Outcome.OK, steps=found)

@@ -80,6 +80,11 @@ class Recorder:
         disturbed = self._last_fault_ms >= operation.invoked_ms
         return Outcome.UNKNOWN if disturbed else Outcome.FAIL
 
+    def is_busy(self, process: str) -> bool:
+        """Whether somebody waits for an answer."""
+        with self._lock:
+            return any(each.process == process for each in self._open.values())
+
     def faults(self) -> Mapping[str, int]:
         """How often what was done to the broker or the network."""
         counts: dict[str, int] = {}

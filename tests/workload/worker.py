@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from tests.checker.history import Polled
+from tests.support.waiting import wait_for
 from tests.workload.recorder import Recorder
 
 TIMEOUT_S = 20.0
@@ -33,6 +35,8 @@ class Worker(Thread):
         super().__init__(name=name, daemon=True)
         self.bootstrap, self.recorder = bootstrap, recorder
         self.enough = Event()
+        self.going_on = Event()
+        self.going_on.set()
         self.chance = random.Random(name)
         self.failure: BaseException | None = None
 
@@ -45,6 +49,7 @@ class Worker(Thread):
         try:
             self.begin()
             while not self.enough.is_set():
+                self.going_on.wait()
                 self.work()
             self.finish()
         except BaseException as failure:
@@ -60,9 +65,22 @@ class Worker(Thread):
     def finish(self) -> None:
         """After the last piece of work."""
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Meanwhile it does nothing, from when it has done what it was doing."""
+        self.going_on.clear()
+        try:
+            wait_for(
+                lambda: not self.recorder.is_busy(self.name), f"{self.name} to rest", TIMEOUT_S
+            )
+            yield
+        finally:
+            self.going_on.set()
+
     def end(self) -> None:
         """It is enough; fails as the thread has failed."""
         self.enough.set()
+        self.going_on.set()
         self.join(TIMEOUT_S)
         assert not self.is_alive(), f"{self.name} hangs"
         if self.failure is not None:

@@ -171,14 +171,9 @@ class Rivals(Writer):
         self.incarnation = 0
 
     def work(self) -> None:
-        old = self.take_over()
-        new = self.take_over()
-        for transaction in (old, new):
-            try:
-                self.write(transaction)
-                transaction.commit()
-            except KafkaException as failed:
-                transaction.give_up(failed)
+        for transaction in [self.take_over(), self.take_over()]:
+            if not transaction.ended:
+                self.go_on(transaction)
         self.enough.wait(PAUSE_S)
 
     def take_over(self) -> Transaction:
@@ -187,9 +182,20 @@ class Rivals(Writer):
         client = Producer(self.settings(transactional_id=self.name, linger_ms=0))
         until_done(lambda: client.init_transactions(TIMEOUT_S))
         transaction = Transaction(client, self.recorder, self.name, self.incarnation)
-        self.write(transaction)
-        client.flush(FLUSH_TIMEOUT_S)
+        try:
+            self.write(transaction)
+            client.flush(FLUSH_TIMEOUT_S)
+        except KafkaException as failed:
+            transaction.give_up(failed)
         return transaction
+
+    def go_on(self, transaction: Transaction) -> None:
+        """Some more, and commit: only the newest may."""
+        try:
+            self.write(transaction)
+            transaction.commit()
+        except KafkaException as failed:
+            transaction.give_up(failed)
 
     def write(self, transaction: Transaction) -> None:
         """A few records."""
@@ -198,4 +204,6 @@ class Rivals(Writer):
 
     def finish(self) -> None:
         """Shut out whoever was left with an open transaction: readers of committed records wait for it."""
-        self.take_over().abort()
+        last = self.take_over()
+        if not last.ended:
+            last.abort()

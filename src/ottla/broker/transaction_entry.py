@@ -8,7 +8,12 @@ from typing import Final
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.broker.context import Broker
+from ottla.broker.internal_topics import TRANSACTIONS_TOPIC
+from ottla.client.errors import ClientError
+from ottla.cluster.image import NO_LEADER
 from ottla.coordination.decision import Decision, Token
+from ottla.coordination.routing import partition_for
+from ottla.coordination.transactions.between_brokers import add_request, first_refusal
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
 from ottla.protocol.errors import ErrorCode
@@ -30,6 +35,9 @@ def add(
     token: Token,
 ) -> None:
     """Add partitions to the transaction, for clients that leave it to the broker (KIP-890)."""
+    if not is_coordinated_here(broker, transactional_id):
+        _ask_elsewhere(broker, transactional_id, producer, partitions, token, verify_only=False)
+        return
 
     def decide(shard: TransactionShard, now_ms: int) -> Decision:
         version = FIRST_WITH_EPOCH_BUMP
@@ -39,6 +47,63 @@ def add(
         broker.transactions.write(transactional_id, decide)
     except ApiError as refused:
         token(refused)
+
+
+def verify(
+    broker: Broker,
+    transactional_id: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    token: Token,
+) -> None:
+    """Tell `token` whether all partitions are in the transaction, for clients that add them themselves."""
+    if not broker.settings.now.transactions.transaction_partition_verification_enable:
+        token(None)
+    elif not is_coordinated_here(broker, transactional_id):
+        _ask_elsewhere(broker, transactional_id, producer, partitions, token, verify_only=True)
+    else:
+        try:
+            for partition in partitions:
+                check(broker, transactional_id, producer, partition)
+        except ApiError as refused:
+            token(refused)
+        else:
+            token(None)
+
+
+def is_coordinated_here(broker: Broker, transactional_id: str) -> bool:
+    """Whether this broker is, or is about to be, the coordinator of a transactional id."""
+    return _coordinator_of(broker, transactional_id) in (broker.node_id, NO_LEADER)
+
+
+def _coordinator_of(broker: Broker, transactional_id: str) -> int:
+    topic = broker.metadata.image.topics.get(TRANSACTIONS_TOPIC)
+    if topic is None:
+        return NO_LEADER
+    return topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader
+
+
+def _ask_elsewhere(
+    broker: Broker,
+    transactional_id: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    token: Token,
+    *,
+    verify_only: bool,
+) -> None:
+    async def ask() -> None:
+        coordinator = _coordinator_of(broker, transactional_id)
+        try:
+            request = add_request(transactional_id, producer, partitions, verify_only=verify_only)
+            answer = await broker.peers.ask(coordinator, request)
+            token(first_refusal(answer))
+        except ClientError as failure:
+            token(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(failure)))
+        except ApiError as refused:
+            token(refused)
+
+    broker.tasks.spawn(ask())
 
 
 def check(
@@ -80,25 +145,13 @@ def enter(
     elif adds:
         add(broker, transactional_id, producer, [partition], entered)
     else:
-        entered(_refusal(broker, transactional_id, producer, partition))
+        verify(broker, transactional_id, producer, [partition], entered)
 
 
 def _is_within(broker: Broker, producer: Producer, partition: TopicPartition) -> bool:
     """Whether the partition holds records of that very transaction already: nobody needs to be asked then."""
     found = broker.partitions.find(*partition)
     return found is not None and found.log.producers.in_transaction(*producer)
-
-
-def _refusal(
-    broker: Broker, transactional_id: str, producer: Producer, partition: TopicPartition
-) -> ApiError | None:
-    if not broker.settings.now.transactions.transaction_partition_verification_enable:
-        return None
-    try:
-        check(broker, transactional_id, producer, partition)
-    except ApiError as why:
-        return why
-    return None
 
 
 def told(refused: ApiError, *, adds: bool, knows_abortable: bool, unavailable: int) -> ApiError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import re
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ from ottla.client.errors import (
     RequestTimedOut,
     UnsupportedByBroker,
 )
+from ottla.client.inbox import Inbox
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from ottla.protocol.codec import decode_response, encode_request
@@ -27,15 +30,16 @@ from ottla.protocol.schema import Request
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-INBOX_BYTES: Final = 64 * 1024
 LARGEST_RESPONSE_BYTES: Final = 256 * 1024 * 1024
 """What claims to be longer is no answer of a broker: fetches end at fetch.max.bytes and one batch."""
+
+JOINED_BYTES: Final = 64 * 1024
+"""Below this a copy is cheaper than a system call for each piece (asyncio itself always copies)."""
 
 CLOSE_TIMEOUT_S: Final = 5.0
 """How long a broker that reads nothing may hold up a close."""
 
 _LENGTH: Final = struct.Struct(">i")
-_LENGTH_AND_ID: Final = struct.Struct(">ii")
 _ERROR_CODE: Final = struct.Struct(">h")
 _ID_BYTES: Final = 4
 _MOST_CORRELATION_ID: Final = 2**31 - 1
@@ -74,9 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[_Waiting] = deque()
         self._correlation_id = 0
-        self._inbox = bytearray(INBOX_BYTES)
-        self._filled = 0
-        self._large: bytearray | None = None
+        self._inbox = Inbox()
         self._writable = asyncio.Event()
         self._writable.set()
         self._gone = self._loop.create_future()
@@ -253,10 +255,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _write(self, *pieces: Buffer) -> None:
         assert self._transport is not None  # `open` hands nobody a connection without one
-        if len(pieces) == 1:
-            self._transport.write(pieces[0])
-        else:
-            self._transport.writelines(pieces)
+        if len(pieces) > 1 and sum(map(len, pieces)) <= JOINED_BYTES:
+            pieces = (b"".join(pieces),)
+        for piece in pieces:
+            self._transport.write(piece)
 
     # --- what the event loop calls
 
@@ -284,45 +286,18 @@ class Connection(asyncio.BufferedProtocol):
         self._writable.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go: into the frame itself once it is known to be a large one."""
-        return memoryview(self._large or self._inbox)[self._filled :]
+        """Where the next bytes go."""
+        return self._inbox.room()
 
     def buffer_updated(self, size_bytes: int) -> None:
         """Bytes have arrived."""
-        self._filled += size_bytes
         try:
-            if self._large is None:
-                self._cut_frames()
-            elif self._filled == len(self._large):
-                frame, self._large, self._filled = self._large, None, 0
-                self._deliver(memoryview(frame))
+            for frame in self._inbox.received(size_bytes, self._check_frame):
+                self._deliver(frame)
         except ClientError as error:
             self._end(error)
 
-    def _cut_frames(self) -> None:
-        inbox, pos, filled = self._inbox, 0, self._filled
-        while filled - pos >= _LENGTH_AND_ID.size:
-            size, correlation_id = _LENGTH_AND_ID.unpack_from(inbox, pos)
-            self._check_frame(size, correlation_id, pos)
-            start, end = pos + _LENGTH.size, pos + _LENGTH.size + size
-            if end > filled:
-                if size > INBOX_BYTES - _LENGTH.size:
-                    self._begin_large(size, inbox[start:filled])
-                    return
-                break
-            # A copy: the inbox is written over, while whoever asked may keep the answer.
-            self._deliver(memoryview(bytes(memoryview(inbox)[start:end])))
-            pos = end
-        # get_buffer's view of the inbox is dead by now, and nothing is resized.
-        inbox[: filled - pos] = inbox[pos:filled]
-        self._filled = filled - pos
-
-    def _begin_large(self, size: int, beginning: Buffer) -> None:
-        self._large = bytearray(size)
-        self._filled = len(beginning)
-        self._large[: self._filled] = beginning
-
-    def _check_frame(self, size: int, correlation_id: int, pos: int) -> None:
+    def _check_frame(self, size: int, correlation_id: int) -> None:
         expected = self._waiting[0].correlation_id if self._waiting else None
         if _ID_BYTES <= size <= LARGEST_RESPONSE_BYTES and correlation_id == expected:
             return
@@ -330,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
             raise ConnectionLost(
                 f"{self.address} sent what answers no request; the connection was given up"
             )
-        raise NotKafka(f"{self.address} {_what_speaks(bytes(self._inbox[pos : self._filled]))}")
+        raise NotKafka(f"{self.address} {_what_speaks(self._inbox.seen())}")
 
     def _deliver(self, frame: memoryview) -> None:
         waiting = self._waiting.popleft()
@@ -364,8 +339,8 @@ class Connection(asyncio.BufferedProtocol):
     def _lost(self, why: str) -> ClientError:
         if self.versions:
             return ConnectionLost(f"the broker at {self.address} closed the connection{why}")
-        if self._filled:
-            return NotKafka(f"{self.address} {_what_speaks(bytes(self._inbox[: self._filled]))}")
+        if seen := self._inbox.seen():
+            return NotKafka(f"{self.address} {_what_speaks(seen)}")
         return ConnectionLost(
             f"{self.address} closed the connection before it answered{why}; it may be stopping, "
             "expect TLS or SASL, or be no Kafka broker"
@@ -392,12 +367,20 @@ def _unreachable(address: str, error: OSError) -> BrokerUnreachable:
         return BrokerUnreachable(
             f"{address} cannot be reached: the name is unknown ({error.strerror}); check its spelling"
         )
-    if isinstance(error, ConnectionRefusedError) or "Multiple exceptions" in str(error):
+    reasons = _errnos(error)
+    if errno.ECONNREFUSED in reasons:
         return BrokerUnreachable(
             f"nothing listens on {address}; check that the broker runs and that host and port are right",
-            refused=True,
+            # Without IPv6, the other address of the name cannot even be tried.
+            refused=reasons <= {errno.ECONNREFUSED, errno.EADDRNOTAVAIL},
         )
     return BrokerUnreachable(f"{address} cannot be reached: {error.strerror or error}")
+
+
+def _errnos(error: OSError) -> set[int]:
+    """Why each address of a name could not be reached; asyncio tells of several only in text."""
+    found = {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
+    return found | ({error.errno} if error.errno else set())
 
 
 def _what_speaks(seen: bytes) -> str:

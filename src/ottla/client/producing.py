@@ -96,17 +96,18 @@ class Producing:
             self.transactions.state.need(State.OPEN)
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
+        keyless = False
         with self.lock:
             if partition is not None:
                 queue = _numbered(known, topic, partition)
             elif key is not None and self._by_key:
                 queue = known.queues[partition_for_key(bytes(key), len(known.queues))]
             else:
-                queue = known.sticky_queue
+                keyless, queue = True, known.sticky_queue
             try:
                 batch = accumulator.append(queue, key, value, headers, timestamp_ms)
                 if batch is None:
-                    if queue is known.sticky_queue and partition is None:
+                    if keyless:
                         queue = self._turn(topic, known)
                     batch = self._open(queue, key, value, headers, timestamp_ms)
             except TypeError as error:

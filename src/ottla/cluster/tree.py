@@ -14,8 +14,9 @@ can keep:
 - A watch says where to look, not what happened: changes may be merged, and after a reconnect one
   event stands for a whole subtree. Whoever watches re-reads. Watch first, then read.
 - Events of a write are delivered before that write's awaiter resumes.
-- A session that was lost is followed by another: first LOST is told, then CONNECTED, and
-  `session_id` is another one. Ephemeral nodes are not made again; whoever made them does it.
+- A session that was lost is followed by another: first LOST is told, then CONNECTED. Ephemeral
+  nodes are not made again; whoever made them looks for them, and makes those that are gone. After
+  LOST the session may also turn out to be the same (`session_id`): it was merely given up too soon.
 """
 
 from collections.abc import Callable, Sequence

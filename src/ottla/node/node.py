@@ -41,6 +41,7 @@ from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
 from ottla.coordination.transactions.shard import TransactionShard
+from ottla.node.hand_over import HandOver
 from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
 from ottla.node.tree import open_home
@@ -71,8 +72,11 @@ class Node:
         self._http: asyncio.Server | None = None
         self._partitions: Partitions | None = None
         self._peers: Peers | None = None
+        self._hand_over: HandOver | None = None
         self._opened = False
         self._ready = False
+        # Whether the logs hold all that was acknowledged: the last stop was clean, or there is nothing yet.
+        self._is_sound = True
 
     async def start(self) -> None:
         """Come up in an order in which nothing is promised that is not there yet."""
@@ -93,10 +97,18 @@ class Node:
         await metadata.open()
         partitions.open(metadata.image)
         self._opened = True
+        self._is_sound = logs.previous_broker_epoch >= 0 or not len(logs)
         metadata.subscribe(partitions.apply)
         groups = await self._coordinate_groups(metadata, partitions)
         producer_ids = ProducerIds(tree, self._node_id)
-        markers = MarkerWriter(partitions, now_ms, _completes_offsets(groups))
+        markers = MarkerWriter(
+            partitions,
+            peers,
+            lambda: metadata.image,
+            self._tasks,
+            now_ms,
+            _completes_offsets(groups),
+        )
         transactions = await self._coordinate_transactions(
             metadata, partitions, producer_ids, markers
         )
@@ -135,12 +147,15 @@ class Node:
         self._tasks.spawn(loop.run())
         for listener, bound in sockets:
             await self._server.listen(bound, listener)
+        self._hand_over = HandOver(elections, controller, peers, metadata, self._live)
         self._ready = True
         log.info("broker ready", node=self._node_id, address=self.bootstrap)
 
     async def stop(self) -> None:
         """Go down in the reverse order: first nobody asks, then nothing runs, then everything is on disk."""
         self._ready = False
+        if self._hand_over is not None:
+            await self._hand_over()
         if self._http is not None:
             self._http.close()
         if self._server is not None:
@@ -155,7 +170,7 @@ class Node:
             await self._metadata.close()
         if self._logs is not None:
             # A start that failed half-way has nothing to vouch for: the directories may be another broker's.
-            await self._logs.close(clean=self._opened)
+            await self._logs.close(clean=self._opened, broker_epoch=self._broker_epoch())
         if self._tree is not None:
             await self._tree.close()
         if self._opened:
@@ -201,6 +216,9 @@ class Node:
         self._endpoints = tuple(endpoints)
         return sockets
 
+    def _broker_epoch(self) -> int:
+        return -1 if self._peers is None else self._peers.membership.broker_epoch
+
     def _introduce(self, membership: Membership, metadata: Metadata) -> Peers:
         config = self._settings.replication
         listener = config.inter_broker_listener_name or self._endpoints[0].listener
@@ -220,7 +238,7 @@ class Node:
 
     def _description(self) -> BrokerNode:
         rack = self._settings.server.broker_rack or socket.gethostname()
-        return BrokerNode(self._endpoints, rack, now_ms())
+        return BrokerNode(self._endpoints, rack, now_ms(), self._is_sound)
 
     def _apply_settings(self, image: Image, delta: Delta) -> None:
         """Dynamic settings first: the partitions that follow are opened with them."""
@@ -238,6 +256,8 @@ class Node:
         async def registered(registration: Registration) -> None:
             membership.broker_epoch = registration.broker_epoch
             membership.incarnation = registration.incarnation
+            # Should the registration be lost while we run, nothing of the logs will be.
+            self._is_sound = True
             await controller.elect(now_ms())
 
         directories = [id_text(each.directory_id) for each in logs.dirs if each.offline is None]

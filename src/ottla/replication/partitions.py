@@ -68,13 +68,9 @@ class Partitions:
     def leader(self, topic: Topic, index: int) -> Partition:
         """The partition, which this broker must lead."""
         partitions = self._topics.get(topic)
-        if partitions is None:
-            raise _unknown(topic, index)
-        partition = partitions.get(index)
+        partition = None if partitions is None else partitions.get(index)
         if partition is None:
-            if (topic, index) in self._unopened:
-                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {index}")
+            raise self._not_hosted(topic, index)
         if partition.log.log_dir.offline is not None:
             raise ApiError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} is offline"
@@ -85,6 +81,21 @@ class Partitions:
                 f"{partition.tp} is led by {partition.placed.leader}",
             )
         return partition
+
+    def _not_hosted(self, topic: Topic, index: int) -> ApiError:
+        if (topic, index) in self._unopened:
+            return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
+        if isinstance(topic, bytes):
+            known = self._image.topics_by_id.get(UUID(bytes=topic))
+        else:
+            known = self._image.topics.get(topic)
+        if known is None:
+            return _unknown(topic, index)
+        if known.partition(index) is None:
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {index}")
+        return ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{known.name}-{index} is on other brokers"
+        )
 
     def open(self, image: Image) -> None:
         """Open, once, what the first image places here; it says which directories on disk are ours."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ottla.client import connection as connection_module
 from ottla.client.connection import Connection
 from ottla.client.errors import (
     BrokerUnreachable,
@@ -29,8 +25,7 @@ from ottla.protocol.apis.find_coordinator import (
     FindCoordinatorResponse,
 )
 from ottla.protocol.apis.heartbeat import HeartbeatRequest
-from ottla.protocol.apis.list_groups import ListGroupsRequest, ListGroupsResponse
-from ottla.protocol.codec import encode_response
+from ottla.protocol.apis.list_groups import ListGroupsRequest
 from tests.unit.client.scripted import ListeningServer, Saying, ScriptedBroker, run
 
 
@@ -279,13 +274,17 @@ def free_port() -> int:
 def test_nobody_there_is_one_clear_sentence() -> None:
     port = free_port()
     for host in ("127.0.0.1", "localhost"):
-        with pytest.raises(BrokerUnreachable, match=f"nothing listens on {host}:{port}; check"):
+        sentence = f"nothing listens on {host}:{port}; check"
+        with pytest.raises(BrokerUnreachable, match=sentence) as raised:
             run(Connection.open(host, port))
+        assert raised.value.refused
 
 
 def test_a_name_that_nobody_knows_is_one_clear_sentence() -> None:
-    with pytest.raises(BrokerUnreachable, match=r"broker\.invalid:9092.*the name is unknown"):
+    sentence = r"broker\.invalid:9092.*the name is unknown"
+    with pytest.raises(BrokerUnreachable, match=sentence) as raised:
         run(Connection.open("broker.invalid", 9092))
+    assert not raised.value.refused
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
@@ -311,59 +310,3 @@ def test_every_address_of_a_name_is_tried(host: str, monkeypatch: pytest.MonkeyP
 def test_an_address_is_written_so_that_it_can_be_read() -> None:
     with pytest.raises(BrokerUnreachable, match=r"\[::1\]:"):
         run(Connection.open("::1", free_port()))
-
-
-def groups_frame(correlation_id: int, padding: int) -> bytes:
-    response = ListGroupsResponse(throttle_time_ms=correlation_id)
-    frame = encode_response(response, 0, correlation_id) + bytes(padding)
-    frame[:4] = struct.pack(">i", len(frame) - 4)
-    return bytes(frame)
-
-
-class Deaf(asyncio.Transport):
-    """A transport that swallows what is written."""
-
-    def write(self, data: Any) -> None:
-        """Nothing happens."""
-
-    def abort(self) -> None:
-        """Nothing happens."""
-
-
-sizes = st.lists(st.integers(0, 300), min_size=1, max_size=12)
-
-
-@settings(deadline=None)
-@given(sizes=sizes, cut=st.lists(st.integers(1, 200), min_size=1))
-def test_answers_are_the_same_however_the_bytes_are_cut(sizes: list[int], cut: list[int]) -> None:
-    async def story() -> None:
-        client = Connection("h", 1, None)
-        client.connection_made(Deaf())
-        client.versions[ApiKey.LIST_GROUPS] = (0, 0)
-        futures = [client.send_raw(ApiKey.LIST_GROUPS, 0, ()) for _ in sizes]
-        frames = [groups_frame(n + 1, size) for n, size in enumerate(sizes)]
-        feed(client, b"".join(frames), cut)
-        assert [bytes(future.result()) for future in futures] == [frame[8:] for frame in frames]
-
-    small_inbox(lambda: run(story()))
-
-
-def feed(client: Connection, data: bytes, cut: list[int]) -> None:
-    turn = 0
-    while data:
-        room = client.get_buffer(-1)
-        size = min(cut[turn % len(cut)], len(room), len(data))
-        room[:size] = data[:size]
-        data = data[size:]
-        client.buffer_updated(size)
-        turn += 1
-
-
-def small_inbox(story: Callable[[], None]) -> None:
-    """With an inbox of 64 bytes, short stories have frames of every kind."""
-    before = connection_module.INBOX_BYTES
-    connection_module.INBOX_BYTES = 64  # type: ignore[misc]
-    try:
-        story()
-    finally:
-        connection_module.INBOX_BYTES = before  # type: ignore[misc]

@@ -1,5 +1,7 @@
 """A consumer's quick decoder reads what the protocol's careful one reads."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,10 +62,8 @@ def test_deserializers_are_not_asked_about_null() -> None:
 def test_garbage_is_refused_and_never_crashes(section: bytes, count: int) -> None:
     batch = bytearray(build_batch([Record(value=b"x" * 60)] * count))
     batch[61 : 61 + len(section)] = section
-    try:
+    with suppress(ProtocolError):
         read(bytes(batch))
-    except ProtocolError as error:
-        assert str(error)
 
 
 def test_a_section_that_ends_early_is_refused() -> None:

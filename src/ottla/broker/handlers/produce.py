@@ -43,7 +43,7 @@ from ottla.storage.validate import (
 )
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
+    from asyncio import Future, TimerHandle
 
 _ALL = -1
 _FIRST_WITH_ZSTD = 7
@@ -60,7 +60,10 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     operation = _Produce(context, request)
     if request.acks not in (_ALL, 0, 1):
         return operation.refuse(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be -1, 0 or 1")
-    if request.transactional_id is not None and context.version >= _FIRST_THAT_ADDS:
+    if request.transactional_id is not None and (
+        context.version >= _FIRST_THAT_ADDS
+        or not transaction_entry.is_coordinated_here(context.broker, request.transactional_id)
+    ):
         return operation.enter_transaction(request.transactional_id)
     return operation.run()
 
@@ -69,8 +72,8 @@ class _Produce:
     """One request under way."""
 
     __slots__ = (
-        "acks", "awaited", "context", "deep", "now_ms", "pending", "results", "timeout_ms", "timer", "topics",
-        "transactional_id",
+        "acks", "awaited", "context", "deep", "entered", "now_ms", "pending", "results", "timeout_ms", "timer",
+        "topics", "transactional_id",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
@@ -86,6 +89,8 @@ class _Produce:
         self.awaited: set[tuple[int, int]] = set()
         self.pending: Pending | None = None
         self.timer: TimerHandle | None = None
+        # What another broker, the coordinator, has said of partitions that were new to the transaction.
+        self.entered: dict[TopicPartition, ApiError | None] = {}
 
     def refuse(self, error: int, message: str) -> Reply:
         self.results = [
@@ -97,17 +102,26 @@ class _Produce:
     def enter_transaction(self, transactional_id: str) -> Reply:
         """Add the partitions that are new to the transaction; what cannot be added is refused when it is appended."""
         awaited = []
+        broker = self.context.broker
+        adds = self.context.version >= _FIRST_THAT_ADDS
+        enter = transaction_entry.add if adds else transaction_entry.verify
+        is_here = transaction_entry.is_coordinated_here(broker, transactional_id)
         for producer, partitions in self._not_entered().items():
-            entered = self.context.broker.loop.create_future()
-            transaction_entry.add(
-                self.context.broker, transactional_id, producer, partitions, entered.set_result
-            )
+            entered = broker.loop.create_future()
+            enter(broker, transactional_id, producer, partitions, entered.set_result)
             if not entered.done():
                 awaited.append(entered)
+                if not is_here:
+                    entered.add_done_callback(partial(self._note_entry, partitions))
         if not awaited:
             return self.run()
         self.results.append((self.topics[0][0], []))
         return self._go_on_beside_the_loop(awaited)
+
+    def _note_entry(
+        self, partitions: set[TopicPartition], entered: Future[ApiError | None]
+    ) -> None:
+        self.entered.update(dict.fromkeys(partitions, entered.result()))
 
     def _not_entered(self) -> dict[Producer, set[TopicPartition]]:
         wanted: dict[Producer, set[TopicPartition]] = {}
@@ -189,7 +203,10 @@ class _Produce:
         ):
             return
         try:
-            transaction_entry.check(broker, self.transactional_id, producer, partition.tp)
+            if partition.tp not in self.entered:
+                transaction_entry.check(broker, self.transactional_id, producer, partition.tp)
+            elif (refusal := self.entered[partition.tp]) is not None:
+                raise refusal
         except ApiError as refused:
             raise transaction_entry.told(
                 refused,

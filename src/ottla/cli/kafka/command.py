@@ -52,11 +52,9 @@ def guarded(work: Callable[[], int]) -> int:
         # Kafka's tools end with 0 when nobody reads on. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OttlaError as failure:
-        complain(str(failure))
-    except OSError as failure:
-        complain(_plain(failure))
-    return 1
+    except (OttlaError, OSError) as failure:
+        complain(sentence(failure))
+        return 1
 
 
 def complain(message: str) -> None:
@@ -65,10 +63,11 @@ def complain(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _plain(failure: OSError) -> str:
-    if failure.filename is None:
-        return str(failure)
-    return f"{failure.filename}: {failure.strerror}"
+def sentence(failure: Exception) -> str:
+    """What went wrong, for a person."""
+    if isinstance(failure, OSError) and failure.filename is not None:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)
 
 
 def _parse_and_execute(

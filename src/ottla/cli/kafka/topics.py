@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.cli.kafka.command import BOOTSTRAP_SERVER, COMMAND_CONFIG, complain, run
-from ottla.cli.kafka.connect import with_admin
+from ottla.cli.kafka.connect import raise_first, with_admin
 from ottla.cli.kafka.options import Command, Failed, Given, Option, UsageError
 from ottla.cli.kafka.topic_filter import matching
 from ottla.client.administration.topics import NewPartitions, NewTopic, Topics
@@ -138,9 +138,9 @@ def _check(given: Given) -> None:
         )
     if not given.has("bootstrap-server"):
         raise Failed("--bootstrap-server must be specified")
-    if given.has("describe") and given.has("if-exists"):
-        if not given.has("topic") and not given.has("topic-id"):
-            raise UsageError("--topic or --topic-id is required to describe a topic")
+    named = given.has("topic") or given.has("topic-id")
+    if given.has("describe") and given.has("if-exists") and not named:
+        raise UsageError("--topic or --topic-id is required to describe a topic")
     if not given.has("list") and not given.has("describe"):
         given.require("topic")
     if given.has("alter"):
@@ -180,7 +180,7 @@ async def _act(admin: Topics, given: Given) -> None:
         if given.has("alter"):
             await _widen(admin, given, names)
         else:
-            _raise_first(await admin.delete_topics(names) if names else {})
+            raise_first(await admin.delete_topics(names) if names else {})
 
 
 async def found_topics(admin: Topics, given: Given) -> list[str]:
@@ -212,7 +212,7 @@ async def _create(admin: Topics, given: Given) -> None:
     if partitions is not None and partitions < 1:
         raise Failed("The partitions must be greater than 0")
     try:
-        _raise_first(await admin.create_topics([new]))
+        raise_first(await admin.create_topics([new]))
     except ApiError as refused:
         if refused.code == ErrorCode.TOPIC_ALREADY_EXISTS and given.has("if-not-exists"):
             return
@@ -265,10 +265,4 @@ async def _widen(admin: Topics, given: Given, names: list[str]) -> None:
             raise before
         new = None if before is None else assignment[len(before.partitions) :]
         wanted[name] = NewPartitions(total, new)
-    _raise_first(await admin.create_partitions(wanted))
-
-
-def _raise_first(results: Mapping[str, object]) -> None:
-    for result in results.values():
-        if isinstance(result, ApiError):
-            raise result
+    raise_first(await admin.create_partitions(wanted))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
 from ottla.base.errors import ApiError, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
+from ottla.base.tasks import Tasks
+from ottla.client.errors import ClientError
+from ottla.cluster.image import NO_LEADER, Image
+from ottla.cluster.peers import Peers
 from ottla.coordination.runtime import Coordinator
+from ottla.coordination.transactions.between_brokers import marker_errors, markers_request
 from ottla.coordination.transactions.shard import EndMarkers, TransactionShard
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.control import EndTransactionMarker
@@ -22,8 +27,6 @@ OnMarker: TypeAlias = Callable[[TopicPartition, int, bool], None]
 
 _MEANINGLESS = frozenset(
     {
-        # The topic is gone, and its part of the transaction with it.
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         # The partition has seen a later epoch of the producer, or a later coordinator: this end came and went.
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.TRANSACTION_COORDINATOR_FENCED,
@@ -32,15 +35,24 @@ _MEANINGLESS = frozenset(
 
 
 class MarkerWriter:
-    """Ends transactions in the partitions that this broker leads.
+    """Ends transactions in the partitions that this broker leads, and has other leaders do it in theirs.
 
     The coordinator calls it with what to write, once the outcome is committed, and again while partitions are missing.
     """
 
     def __init__(
-        self, partitions: Partitions, now_ms: Callable[[], int], on_marker: OnMarker
+        self,
+        partitions: Partitions,
+        peers: Peers,
+        image: Callable[[], Image],
+        tasks: Tasks,
+        now_ms: Callable[[], int],
+        on_marker: OnMarker,
     ) -> None:
         self._partitions = partitions
+        self._peers = peers
+        self._image = image
+        self._tasks = tasks
         self._now_ms = now_ms
         self._on_marker = on_marker
         self._coordinator: Coordinator[TransactionShard] | None = None
@@ -55,9 +67,51 @@ class MarkerWriter:
             return  # the outcome was not committed; whoever is the coordinator now decides
         epoch = self._coordinator_epoch(markers.transactional_id)
         ended = EndTransactionMarker(markers.committed, epoch)
-        written = [tp for tp in markers.partitions if self._is_written(tp, markers, ended)]
+        elsewhere = self._led_elsewhere(markers.partitions)
+        away = {tp for partitions in elsewhere.values() for tp in partitions}
+        here = [tp for tp in markers.partitions if tp not in away]
+        written = [tp for tp in here if self._is_written(tp, markers, ended)]
         if written or not markers.partitions:
             self._tell(markers, written)
+        for leader, partitions in elsewhere.items():
+            self._tasks.spawn(self._send(leader, partitions, markers, ended))
+
+    def _led_elsewhere(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[int, list[TopicPartition]]:
+        """The partitions of other leaders; those without one are tried here, refused, and asked for again."""
+        image, found = self._image(), dict[int, list[TopicPartition]]()
+        for tp in partitions:
+            placed = image.partition(*tp)
+            if placed is not None and placed.leader not in (NO_LEADER, self._node_id):
+                found.setdefault(placed.leader, []).append(tp)
+        return found
+
+    @property
+    def _node_id(self) -> int:
+        return self._peers.membership.broker_id
+
+    async def _send(
+        self,
+        leader: int,
+        partitions: list[TopicPartition],
+        markers: EndMarkers,
+        ended: EndTransactionMarker,
+    ) -> None:
+        """Have another broker write; what it does not is asked for again."""
+        try:
+            answer = await self._peers.ask(leader, markers_request(markers, partitions, ended))
+        except (ClientError, ApiError) as failure:
+            log.info("markers not sent", leader=leader, reason=str(failure))
+            return
+        errors = dict(marker_errors(answer))
+        done = [tp for tp, code in errors.items() if not code or self._is_meaningless(tp, code)]
+        if done:
+            self._tell(markers, done)
+
+    def _is_meaningless(self, tp: TopicPartition, code: int) -> bool:
+        """Whether a marker that was refused need not be written: if the topic is gone, nothing is left to end."""
+        return code in _MEANINGLESS or self._image().partition(*tp) is None
 
     def write(
         self,
@@ -99,7 +153,7 @@ class MarkerWriter:
         try:
             return self.write(tp, producer_id, epoch, ended, then=then)
         except (ApiError, StorageError) as failure:
-            given_up = isinstance(failure, ApiError) and failure.code in _MEANINGLESS
+            given_up = isinstance(failure, ApiError) and self._is_meaningless(tp, failure.code)
             log.warning(
                 "transaction marker not written",
                 partition=tp,

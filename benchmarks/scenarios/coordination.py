@@ -1,0 +1,92 @@
+"""How fast groups become stable, offsets are committed, and transactions end."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from benchmarks.clients import run_client
+from benchmarks.contestants import Contestant
+from benchmarks.goals import Goal
+from benchmarks.results import Measured, Row
+from benchmarks.scenarios.scenario import Scale, Scenario
+from benchmarks.topics import temporary_topic
+
+GROUP = "groups and transactions"
+SECONDS = 3.0
+VALUE_SIZE = 100
+PARTITIONS_PER_MEMBER = 2
+TWICE = Goal(times_at_least=2.0)
+HALF = Goal(times_at_most=0.5)
+
+_numbers = count(1)
+
+
+class GroupUntilStable(Scenario):
+    """Members that come all at once, until each owns its share."""
+
+    def __init__(self, name: str, members: int, protocol: str) -> None:
+        title = f"{protocol} group of {members} until stable"
+        row = Row(name, title, "ms", GROUP, higher_is_better=False, goal=HALF)
+        super().__init__(name, (row,))
+        self.members = members
+        self.protocol = protocol
+
+    def measure(self, broker: Contestant, scale: Scale) -> Measured:
+        """Lets a new group come together."""
+        partitions = PARTITIONS_PER_MEMBER * self.members
+        with temporary_topic(broker.bootstrap, partitions) as topic:
+            spec = {
+                "bootstrap": broker.bootstrap,
+                "topic": topic,
+                "partitions": partitions,
+                "members": self.members,
+                "protocol": self.protocol,
+                "group": f"bench-group-{next(_numbers)}",
+            }
+            result = run_client("group", spec)
+        return Measured({self.name: result["seconds"] * 1e3}, {self.name: result["busy"]})
+
+
+class Commits(Scenario):
+    """Groups that each wait for an answer before the next commit."""
+
+    def __init__(self, name: str, connections: int) -> None:
+        title = f"commits, {connections} connection{'s' if connections > 1 else ''}"
+        super().__init__(name, (Row(name, title, "k commits/s", GROUP, goal=TWICE),))
+        self.connections = connections
+
+    def measure(self, broker: Contestant, scale: Scale) -> Measured:
+        """Counts commits for some seconds."""
+        with temporary_topic(broker.bootstrap) as topic:
+            spec = {
+                "bootstrap": broker.bootstrap,
+                "topic": topic,
+                "connections": self.connections,
+                "seconds": scale.seconds(SECONDS),
+            }
+            result = run_client("commits", spec)
+        speed = result["commits"] / result["seconds"] / 1e3
+        return Measured({self.name: speed}, {self.name: result["busy"]})
+
+
+class Transactions(Scenario):
+    """One producer, one transaction after another."""
+
+    def __init__(self, name: str, records: int) -> None:
+        title = f"transactions of {records} record{'s' if records > 1 else ''}"
+        super().__init__(name, (Row(name, title, "txn/s", GROUP, goal=TWICE),))
+        self.records = records
+
+    def measure(self, broker: Contestant, scale: Scale) -> Measured:
+        """Counts transactions for some seconds."""
+        with temporary_topic(broker.bootstrap) as topic:
+            spec = {
+                "bootstrap": broker.bootstrap,
+                "topic": topic,
+                "records": self.records,
+                "value_size": VALUE_SIZE,
+                "seconds": scale.seconds(SECONDS),
+            }
+            result = run_client("transactions", spec)
+        speed = result["transactions"] / result["seconds"]
+        return Measured({self.name: speed}, {self.name: result["busy"]})
