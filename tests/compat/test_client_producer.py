@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import pytest
@@ -77,10 +78,7 @@ def test_records_without_a_key_fill_batches_and_spread(bootstrap: str) -> None:
         deliveries = [producer.send(topic, bytes(100)) for _ in range(1000)]
     counts = Counter(delivery.result(0).partition for delivery in deliveries)
     assert set(counts) == {0, 1, 2, 3}
-    changes = sum(
-        a.result(0).partition != b.result(0).partition
-        for a, b in zip(deliveries, deliveries[1:], strict=False)
-    )
+    changes = sum(a.result(0).partition != b.result(0).partition for a, b in pairwise(deliveries))
     assert changes < 1000 / 4, "a partition is kept for a batch of records at least"
 
 

@@ -101,7 +101,7 @@ def test_a_leader_serves_while_zookeeper_is_away_and_all_resumes(
     with ensemble(tmp_path / "zookeeper") as local:
         settings = {
             "zookeeper.connect": local.connect,
-            "zookeeper.session.timeout.ms": "1500",
+            "zookeeper.session.timeout.ms": "3000",
         }
         broker = own_broker(settings)
         topic = create_topic(broker.bootstrap)

@@ -25,23 +25,33 @@ def admin(bootstrap: str) -> AdminClient:
 
 
 def create_topic(
-    bootstrap: str, prefix: str = "topic", partitions: int = 1, **configs: str | int
+    bootstrap: str,
+    prefix: str = "topic",
+    partitions: int = 1,
+    replicas: int = 1,
+    **configs: str | int,
 ) -> str:
     """Create a topic of a unique name; configs are Kafka's names with _ for a dot."""
     name = unique_name(prefix)
     config = {setting.replace("_", "."): str(value) for setting, value in configs.items()}
-    create_named(bootstrap, name, partitions, config)
+    create_named(bootstrap, name, partitions, config, replicas)
     return name
 
 
 def create_named(
-    bootstrap: str, name: str, partitions: int = 1, config: dict[str, str] | None = None
+    bootstrap: str,
+    name: str,
+    partitions: int = 1,
+    config: dict[str, str] | None = None,
+    replicas: int = 1,
 ) -> None:
     """Create a topic of this name and wait until its leaders answer.
 
     Kafka's metadata names leaders a moment before they know that they lead.
     """
-    new = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config or {})
+    new = NewTopic(
+        name, num_partitions=partitions, replication_factor=replicas, config=config or {}
+    )
     client = admin(bootstrap)
     client.create_topics([new])[name].result(TIMEOUT_S)
     wait_for(lambda: _leaders_answer(client, name, partitions), f"leaders of {name}")

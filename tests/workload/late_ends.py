@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
+from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import EndTxnRequest, InitProducerIdRequest, ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 
@@ -17,6 +18,7 @@ from tests.support.wire import Closed, Wire, produced
 from tests.workload.worker import TIMEOUT_S, key_of
 from tests.workload.writers import PAUSE_S, Writer
 
+TRANSACTION = 1
 BROKEN = (Closed, ConnectionError, TimeoutError)
 
 
@@ -34,9 +36,10 @@ class Epoch(NamedTuple):
 class LateEnds(Writer):
     """By turns a transaction that commits, and one that aborts after the first one's end has come again."""
 
+    wire: Wire | None = None
+
     def begin(self) -> None:
         self.incarnation = -1
-        self.wire: Wire | None = None
         self.connect()
 
     def connect(self) -> None:
@@ -46,6 +49,8 @@ class LateEnds(Writer):
             self.disconnect()
             try:
                 self.wire = Wire(self.bootstrap)
+                # The question alone makes a broker keep transactions.
+                self.ask(FindCoordinatorRequest[2](key=self.name, key_type=TRANSACTION))
                 self.now = self.ask_for_epoch()
                 break
             except (Refused, *BROKEN):
@@ -154,7 +159,10 @@ class LateEnds(Writer):
         return self.wire.ask(request)
 
     def finish(self) -> None:
+        """Abort what may be open: readers of committed records wait for it."""
         self.connect()
+
+    def close(self) -> None:
         self.disconnect()
 
 

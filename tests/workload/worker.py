@@ -54,6 +54,8 @@ class Worker(Thread):
             self.finish()
         except BaseException as failure:
             self.failure = failure
+        finally:
+            self.close()
 
     def begin(self) -> None:
         """Before the first piece of work."""
@@ -64,6 +66,9 @@ class Worker(Thread):
 
     def finish(self) -> None:
         """After the last piece of work."""
+
+    def close(self) -> None:
+        """Whatever has happened."""
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -105,11 +110,16 @@ def polled(message: Message) -> Polled:
     )
 
 
-def until_done(step: Callable[[], None]) -> None:
-    """What the client may try again is tried again."""
+def until_done(step: Callable[[], object]) -> None:
+    """What the client may try again is tried again; KafkaException says why not."""
     while True:
         try:
-            return step()
+            step()
+            return
         except KafkaException as failed:
             if not failed.args[0].retriable():
                 raise
+        except SystemError as odd:
+            # confluent-kafka raises fatal errors in the midst of callbacks, and then stumbles over itself.
+            fatal = odd.__cause__
+            raise (fatal if isinstance(fatal, KafkaException) else KafkaException(fatal)) from None

@@ -158,7 +158,8 @@ class TransactionalWriter(Writer):
             transaction.write(self.topic, partition, self.value())
         if self.chance.random() < self.ABORTED:
             # Some are in the log when they are aborted, some are not yet.
-            self.client.flush(TIMEOUT_S if self.chance.random() < 0.8 else 0)
+            wait_s = TIMEOUT_S if self.chance.random() < 0.8 else 0
+            until_done(lambda: self.client.flush(wait_s))
             transaction.abort()
         else:
             transaction.commit()
@@ -184,7 +185,7 @@ class Rivals(Writer):
         transaction = Transaction(client, self.recorder, self.name, self.incarnation)
         try:
             self.write(transaction)
-            client.flush(FLUSH_TIMEOUT_S)
+            until_done(lambda: client.flush(FLUSH_TIMEOUT_S))
         except KafkaException as failed:
             transaction.give_up(failed)
         return transaction

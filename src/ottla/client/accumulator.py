@@ -76,9 +76,10 @@ class Accumulator(Generic[W]):
         now_ms: int,
     ) -> Batch[W]:
         """Begin a new batch with this record."""
-        batch = queue.open(self.batch_size, now_ms, self._new_outcome(queue.target))
+        batch = queue.draft(self.batch_size, now_ms, self._new_outcome(queue.target))
         batch.transactional = self.transactional
         batch.encoder.append(key, value, headers, timestamp_ms)
+        queue.open(batch)
         self.buffered_bytes += batch.encoder.size_bytes
         self._busy[queue.target] = queue
         self.opened += 1
@@ -115,6 +116,12 @@ class Accumulator(Generic[W]):
     def retry(self, batch: Batch[W], not_before_ms: int) -> None:
         """The batch is to be sent again."""
         self.queues[batch.target].retry(batch, not_before_ms)
+
+    def split(self, batch: Batch[W], outcomes: tuple[W, W]) -> None:
+        """The batch is to be sent again, in two parts."""
+        parts = self.queues[batch.target].split(batch, outcomes)
+        self.buffered_bytes += sum(part.encoder.size_bytes for part in parts)
+        self.buffered_bytes -= batch.encoder.size_bytes
 
     def expired(self, now_ms: int) -> Iterator[Batch[W]]:
         """Removes and returns what has waited longer than delivery.timeout.ms."""

@@ -26,10 +26,14 @@ class RecordMetadata(NamedTuple):
 
 
 class Outcome:
-    """What became of a batch: many handles share it, since a batch is written whole or not at all."""
+    """What became of a batch: many handles share it, since a batch is written whole or not at all.
+
+    Unless a broker found it too large: then it was sent in two parts, each with an outcome of its own.
+    """
 
     __slots__ = (
         "_callbacks",
+        "_parts",
         "_waiters",
         "base_offset",
         "done",
@@ -44,6 +48,7 @@ class Outcome:
         self.base_offset = -1
         self.log_append_ms = -1
         self.error: Exception | None = None
+        self._parts: tuple[int, Outcome, Outcome] | None = None
         self._waiters: list[Callable[[], None]] = []
         self._callbacks: list[tuple[Delivery, Callback]] = []
 
@@ -66,9 +71,26 @@ class Outcome:
             self.wait(lambda: _set(future))
             await future
 
+    def split(self, first_count: int) -> tuple[Outcome, Outcome]:
+        """The outcomes of two parts, the first of which has so many records."""
+        first, second = Outcome(self.target), Outcome(self.target)
+        self._parts = (first_count, first, second)
+        first.wait(lambda: second.wait(self._finish))
+        return first, second
+
+    def part(self, index: int) -> tuple[Outcome, int]:
+        """The outcome that decides about a record of the batch, and its place there."""
+        if self._parts is None:
+            return self, index
+        first_count, first, second = self._parts
+        return first.part(index) if index < first_count else second.part(index - first_count)
+
     def resolve(self, base_offset: int, log_append_ms: int, error: Exception | None) -> None:
         """The broker's word, or the reason why there is none; in the thread of the loop."""
         self.base_offset, self.log_append_ms, self.error = base_offset, log_append_ms, error
+        self._finish()
+
+    def _finish(self) -> None:
         with _waiters_lock:
             self.done = True
             waiters, self._waiters = self._waiters, []
@@ -94,10 +116,10 @@ class Delivery:
 
     def outcome(self) -> tuple[RecordMetadata | None, Exception | None]:
         """Metadata or error, once it is done."""
-        of = self._of
+        of, index = self._of.part(self._index)
         if of.error is not None:
             return None, of.error
-        offset = of.base_offset + self._index if of.base_offset >= 0 else -1
+        offset = of.base_offset + index if of.base_offset >= 0 else -1
         stamp = of.log_append_ms if of.log_append_ms >= 0 else self._timestamp
         return RecordMetadata(of.target.topic, of.target.partition, offset, stamp), None
 

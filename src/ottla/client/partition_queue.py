@@ -24,9 +24,13 @@ from ottla.protocol.records.batch import (
     pack_batch,
 )
 from ottla.protocol.records.compression import Codec, compress
+from ottla.protocol.records.record import Record, read_records
 
 W = TypeVar("W")
 _SEQUENCES = 1 << 31
+_UNLIMITED = 1 << 62
+_WIDTH = 1 << 32
+"""Between the numbers of two batches there is room for the parts of the first."""
 
 
 class Identity(NamedTuple):
@@ -53,6 +57,7 @@ class Batch(Generic[W]):
         "sequence",
         "target",
         "transactional",
+        "width",
         "wire",
     )
 
@@ -61,6 +66,7 @@ class Batch(Generic[W]):
     ) -> None:
         self.target = target
         self.number = number
+        self.width = _WIDTH
         self.encoder = RecordEncoder(limit_bytes)
         self.created_ms = created_ms
         self.outcome = outcome
@@ -74,26 +80,50 @@ class Batch(Generic[W]):
     def encode(self, codec: int, level: int | None) -> bytearray:
         """The batch as it is sent; made once for an identity and a sequence."""
         if self.wire is None:
-            encoder = self.encoder
-            section = encoder.section()
-            header = BatchHeader(
-                base_offset=0,
-                length=0,
-                leader_epoch=-1,
-                magic=CURRENT_MAGIC,
-                crc=0,
-                attributes=codec | (TRANSACTIONAL_FLAG if self.transactional else 0),
-                last_offset_delta=encoder.count - 1,
-                base_timestamp=encoder.base_timestamp,
-                max_timestamp=encoder.max_timestamp,
-                producer_id=self.identity.producer_id,
-                producer_epoch=self.identity.epoch,
-                base_sequence=self.sequence,
-                count=encoder.count,
-            )
-            packed = section if codec == Codec.NONE else compress(codec, section, level)
-            self.wire = pack_batch(header, packed)
+            self.wire = self._packed(codec, level)
         return self.wire
+
+    def _packed(self, codec: int, level: int | None) -> bytearray:
+        encoder = self.encoder
+        section = encoder.section()
+        header = BatchHeader(
+            base_offset=0,
+            length=0,
+            leader_epoch=-1,
+            magic=CURRENT_MAGIC,
+            crc=0,
+            attributes=codec | (TRANSACTIONAL_FLAG if self.transactional else 0),
+            last_offset_delta=encoder.count - 1,
+            base_timestamp=encoder.base_timestamp,
+            max_timestamp=encoder.max_timestamp,
+            producer_id=self.identity.producer_id,
+            producer_epoch=self.identity.epoch,
+            base_sequence=self.sequence,
+            count=encoder.count,
+        )
+        return pack_batch(
+            header, section if codec == Codec.NONE else compress(codec, section, level)
+        )
+
+    def halves(self, first_outcome: W, second_outcome: W) -> tuple[Batch[W], Batch[W]]:
+        """Two batches in the place of this one, with its sequence: nothing of it was written (KIP-126)."""
+        records = read_records(self._packed(Codec.NONE, None))
+        middle = len(records) // 2
+        first = self._part(records[:middle], first_outcome, 0)
+        second = self._part(records[middle:], second_outcome, middle)
+        return first, second
+
+    def _part(self, records: list[Record], outcome: W, skipped: int) -> Batch[W]:
+        width = self.width // 2
+        number = self.number + (width if skipped else 0)
+        part = Batch(self.target, number, _UNLIMITED, self.created_ms, outcome)
+        part.width, part.attempts, part.transactional = width, self.attempts, self.transactional
+        part.claim(self.identity, self.sequence)
+        if self.sequence >= 0:
+            part.sequence = (self.sequence + skipped) % _SEQUENCES
+        for record in records:
+            part.encoder.append(record.key, record.value, record.headers, record.timestamp)
+        return part
 
     def claim(self, identity: Identity, sequence: int) -> None:
         """Give the batch its place in the order of its producer."""
@@ -116,12 +146,14 @@ class PartitionQueue(Generic[W]):
     def __bool__(self) -> bool:
         return bool(self.waiting or self.in_flight)
 
-    def open(self, limit_bytes: int, now_ms: int, outcome: W) -> Batch[W]:
-        """A new batch at the end, for the records to come."""
-        batch = Batch(self.target, self._next_number, limit_bytes, now_ms, outcome)
-        self._next_number += 1
+    def draft(self, limit_bytes: int, now_ms: int, outcome: W) -> Batch[W]:
+        """A batch that may become the last one."""
+        return Batch(self.target, self._next_number, limit_bytes, now_ms, outcome)
+
+    def open(self, batch: Batch[W]) -> None:
+        """Put a draft with its first record at the end, for the records to come."""
+        self._next_number += _WIDTH
         self.waiting.append(batch)
-        return batch
 
     def head_waits_for_repetition(self) -> bool:
         """Whether the oldest batch must let those that overtook it come back first."""
@@ -158,6 +190,17 @@ class PartitionQueue(Generic[W]):
         """Send the batch again, not before a moment, and in its old place."""
         self.in_flight.remove(batch)
         batch.not_before_ms = not_before_ms
+        self._put_back(batch)
+
+    def split(self, batch: Batch[W], outcomes: tuple[W, W]) -> tuple[Batch[W], Batch[W]]:
+        """Send the batch again in two parts."""
+        self.in_flight.remove(batch)
+        parts = batch.halves(*outcomes)
+        for part in parts:
+            self._put_back(part)
+        return parts
+
+    def _put_back(self, batch: Batch[W]) -> None:
         place = 0
         for waiting in self.waiting:
             if waiting.number > batch.number:

@@ -14,6 +14,7 @@ class Verdict(Enum):
 
     WRITTEN = "written"
     AGAIN = "send again"
+    IN_PARTS = "send again in two parts"
     NEW_EPOCH = "send again under the next epoch"
     FAILED = "give up"
 
@@ -35,12 +36,16 @@ STALE_METADATA: Final = frozenset(
 """Errors that mean: the leader is somebody else, ask who."""
 
 
-def verdict(code: int, *, oldest: bool, transactional: bool, may_retry: bool) -> Verdict:
+def verdict(
+    code: int, *, oldest: bool, transactional: bool, may_retry: bool, records: int = 1
+) -> Verdict:
     """What an error code means for a batch; `oldest`: nothing before it is still to be written."""
     if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
         return Verdict.WRITTEN
     if not may_retry:
         return Verdict.FAILED
+    if code == ErrorCode.MESSAGE_TOO_LARGE and records > 1:
+        return Verdict.IN_PARTS
     if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
         # A batch in front of it failed and will be sent again; alone, it means that records were lost.
         return Verdict.FAILED if oldest else Verdict.AGAIN

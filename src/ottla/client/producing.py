@@ -91,6 +91,7 @@ class Producing:
         known = self._topics.get(topic)
         accumulator = self.accumulator
         if known is None or accumulator.buffered_bytes > self._most_bytes or self._closed:
+            self._refuse_if_closed()
             return None
         if self._transactional:
             self.transactions.state.need(State.OPEN)
@@ -98,20 +99,22 @@ class Producing:
             timestamp_ms = int(time.time() * 1000)
         keyless = False
         with self.lock:
-            if partition is not None:
-                queue = _numbered(known, topic, partition)
-            elif key is not None and self._by_key:
-                queue = known.queues[partition_for_key(bytes(key), len(known.queues))]
-            else:
-                keyless, queue = True, known.sticky_queue
             try:
+                if partition is not None:
+                    queue = _numbered(known, topic, partition)
+                elif key is not None and self._by_key:
+                    queue = known.queues[partition_for_key(bytes(key), len(known.queues))]
+                else:
+                    keyless, queue = True, known.sticky_queue
                 batch = accumulator.append(queue, key, value, headers, timestamp_ms)
-                if batch is None:
-                    if keyless:
-                        queue = self._turn(topic, known)
-                    batch = self._open(queue, key, value, headers, timestamp_ms)
-            except TypeError as error:
-                raise _not_bytes(key, value) or error from None
+            except TypeError:
+                _check_bytes(key, value)
+                raise
+            if batch is None:
+                _check_bytes(key, value)
+                if keyless:
+                    queue = self._turn(topic, known)
+                batch = self._open(queue, key, value, headers, timestamp_ms)
             delivery = Delivery(batch.outcome, batch.encoder.count - 1, timestamp_ms)
             if on_delivery is not None:
                 batch.outcome.call_back(delivery, on_delivery)
@@ -139,6 +142,10 @@ class Producing:
             known.sticky_batch = batch
         return batch
 
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise OttlaError("the producer is closed")
+
     def _turn(self, topic: str, known: _Topic) -> PartitionQueue[Outcome]:
         """The queue for records without a key, another one once the present one has had its share."""
         last = known.sticky_batch
@@ -160,8 +167,7 @@ class Producing:
 
     async def make_way(self, topic: str) -> None:
         """Wait until a record for the topic can be taken, for at most max.block.ms."""
-        if self._closed:
-            raise OttlaError("the producer is closed")
+        self._refuse_if_closed()
         sender = self.sender()
         deadline = Deadline(self.settings.max_block_ms)
         await self.know(topic, deadline)
@@ -301,12 +307,10 @@ def _numbered(known: _Topic, topic: str, partition: int) -> PartitionQueue[Outco
     return known.queues[partition]
 
 
-def _not_bytes(key: Any, value: Any) -> TypeError | None:
+def _check_bytes(key: Any, value: Any) -> None:
     for name, given in (("key", key), ("value", value)):
         if given is not None and not isinstance(given, bytes | bytearray | memoryview):
-            kind = type(given).__name__
-            return TypeError(
-                f"the {name} of a record is of type {kind}, and bytes are needed; encode it, or "
-                f'set {name}.serializer to "string", "json" or a callable'
+            raise TypeError(
+                f"the {name} of a record is of type {type(given).__name__}, and bytes are needed; "
+                f'encode it, or set {name}.serializer to "string", "json" or a callable'
             )
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol, TypeAlias
 
 from ottla.base.errors import OttlaError
@@ -96,6 +96,7 @@ class Sender:
         self._lines: dict[int, Line] = {}
         self._tasks = Tasks()
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
         self._scheduled = False
         self._refreshing = False
         self._identifying = False
@@ -130,12 +131,21 @@ class Sender:
 
     async def close(self) -> None:
         """Stop looking; what is still in flight is forgotten."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         await self._tasks.cancel()
 
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        if self._closed:
+            work.close()
+        else:
+            self._tasks.spawn(work)
+
     def _pump(self) -> None:
         self._scheduled = False
+        if self._closed:
+            return
         if self._settings.enable_idempotence and self._accumulator.identity is ANONYMOUS:
             self._identify()
             return
@@ -223,7 +233,7 @@ class Sender:
             return line
         if not line.opening:
             line.opening = True
-            self._tasks.spawn(self._open(node_id, line))
+            self._spawn(self._open(node_id, line))
         return None
 
     async def _open(self, node_id: int, line: Line) -> None:
@@ -239,7 +249,7 @@ class Sender:
     def _refresh(self) -> None:
         if not self._refreshing:
             self._refreshing = True
-            self._tasks.spawn(self._refresh_metadata())
+            self._spawn(self._refresh_metadata())
 
     async def _refresh_metadata(self) -> None:
         backoff = self._cluster.backoff()
@@ -319,7 +329,7 @@ class Sender:
                 )
             )
             # Answers come in order: those behind it on this connection would be stuck as well.
-            self._tasks.spawn(connection.close())
+            self._spawn(connection.close())
 
     def _answered(
         self,
@@ -368,6 +378,7 @@ class Sender:
             oldest=self._accumulator.queues[batch.target].is_oldest(batch),
             transactional=self.gate is not None,
             may_retry=self._may_retry(batch),
+            records=batch.encoder.count,
         )
         if ruling is Verdict.WRITTEN:
             self._written(batch, answer.base_offset, answer.log_append_time_ms, resolutions)
@@ -376,6 +387,9 @@ class Sender:
             self._refresh()
         if ruling is Verdict.FAILED:
             self._fail(batch, api_error(code, answer.error_message), resolutions)
+            return
+        if ruling is Verdict.IN_PARTS:
+            self._accumulator.split(batch, batch.outcome.split(batch.encoder.count // 2))
             return
         if ruling is Verdict.NEW_EPOCH and batch.identity == self._accumulator.identity:
             self._bump()
@@ -461,7 +475,7 @@ class Sender:
     def _identify(self) -> None:
         if self.gate is None and not self._identifying:
             self._identifying = True
-            self._tasks.spawn(self._init_producer_id())
+            self._spawn(self._init_producer_id())
 
     async def _init_producer_id(self) -> None:
         request = InitProducerIdRequest(

@@ -2,14 +2,16 @@
 
 A machine decides on its newest state. What it must remember for ever it says as records, and learns when they are
 replayed; what may be forgotten in a crash (who waits, when a session ends) is soft state that it changes at once.
-If the append fails the machine is discarded and loaded again, so nothing has to be rolled back.
+If the append fails the machine is discarded and loaded again, so nothing has to be rolled back. Records that the log
+refuses before it writes anything, because one is too large, are the affair of those who asked for them alone: they are
+told, and the decision says what becomes of the soft state that went ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ottla.base.errors import ApiError, ProtocolError
 
@@ -28,16 +30,17 @@ class Transactional:
     producer_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What to append, all or nothing, and whom to answer what once it is committed.
 
     A reply is a value of the machine's own, or an ApiError. A token that is in no reply is parked in the machine.
+    `undo` is asked at that time when the records are refused.
     """
 
     records: Sequence[KeyValue] = ()
     replies: Sequence[tuple[Token, Any]] = ()
     transactional: Transactional | None = None
+    undo: Callable[[int], Decision] | None = None
 
 
 def refuse(token: Token, code: int, message: str = "") -> Decision:

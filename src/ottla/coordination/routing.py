@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _INT_MIN = -(2**31)
 
 
+@lru_cache(maxsize=16_384)
 def partition_for(key: str, partition_count: int) -> int:
     """As in Kafka, so that tools and old data agree: Java's hash of the name, without its sign."""
     number = java_hash(key)

@@ -16,13 +16,12 @@ from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.cluster.image import Delta, Image
 from ottla.coordination import metrics
-from ottla.coordination.decision import Decision, Shard, Token, Transactional
+from ottla.coordination.batches import encode
+from ottla.coordination.decision import Decision, Shard, Token
 from ottla.coordination.loading import load
 from ottla.coordination.routing import partition_for
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.records.batch import NO_TIMESTAMP, parse_header
-from ottla.protocol.records.builder import build_batch
-from ottla.protocol.records.record import Record
+from ottla.protocol.records.batch import NO_TIMESTAMP
 from ottla.replication.partition import Partition
 from ottla.replication.partitions import Partitions
 from ottla.storage.validate import ValidatedBatch
@@ -174,10 +173,12 @@ class Coordinator(Generic[S]):
             try:
                 self._append(hosted, decision)
             except ApiError as refused:
-                # The log refused a producer, or is no longer led here, and said so before anything was written.
+                # The log refused a producer or a record, or is no longer led here, and nothing was written.
                 if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                     refused = ApiError(ErrorCode.NOT_COORDINATOR, str(refused))
                 self._reply(hosted, [(token, refused) for token, _ in decision.replies])
+                if decision.undo is not None:
+                    self._carry_out(hosted, decision.undo(self._now_ms()))
                 return
             except StorageError as failure:
                 self._fail(hosted, decision.replies, failure)
@@ -189,12 +190,20 @@ class Coordinator(Generic[S]):
 
     def _append(self, hosted: _Hosted[S], decision: Decision) -> None:
         now_ms = self._now_ms()
-        records = [
-            Record(timestamp=now_ms, key=key, value=value) for key, value in decision.records
-        ]
-        batch = build_batch(records, **_producer(decision.transactional))
-        view = memoryview(batch)
-        hosted.partition.append(ValidatedBatch(parse_header(view), view, NO_TIMESTAMP), now_ms)
+        header, batch = encode(decision.records, decision.transactional, now_ms)
+        if len(batch) > hosted.partition.log.config.max_message_bytes:
+            self._check_sizes(hosted.partition, decision)
+        hosted.partition.append(ValidatedBatch(header, memoryview(batch), NO_TIMESTAMP), now_ms)
+
+    def _check_sizes(self, partition: Partition, decision: Decision) -> None:
+        """As in Kafka, nothing is remembered that is larger than a record of the topic may be."""
+        limit = partition.log.config.max_message_bytes
+        largest = max(len(key) + len(value or b"") for key, value in decision.records)
+        if largest > limit:
+            raise ApiError(
+                ErrorCode.UNKNOWN_SERVER_ERROR,
+                f"a record of {largest} bytes exceeds max.message.bytes={limit} of {self.topic}",
+            )
 
     def _reply(self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]]) -> None:
         partition = hosted.partition
@@ -284,13 +293,3 @@ class Coordinator(Generic[S]):
         took_ms = self._now_ms() - began_ms
         metrics.LOAD_SECONDS.labels(topic=tp.topic).observe(took_ms / 1000)
         log.debug("coordinator loaded", partition=tp, took_ms=took_ms)
-
-
-def _producer(transactional: Transactional | None) -> dict[str, Any]:
-    if transactional is None:
-        return {}
-    return {
-        "producer_id": transactional.producer_id,
-        "producer_epoch": transactional.producer_epoch,
-        "transactional": True,
-    }

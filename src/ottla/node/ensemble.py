@@ -168,14 +168,17 @@ class LocalEnsemble:
                 return server
         raise EnsembleFailed("no ZooKeeper server leads at this moment")
 
-    def start(self, timeout_s: float = 60.0, on_ready: Callable[[Server], object] = id) -> None:
-        """Starts all servers and waits until each serves; `on_ready` is called for each."""
+    def start(
+        self, timeout_s: float = 60.0, on_ready: Callable[[Server], object] | None = None
+    ) -> None:
+        """Starts all servers and waits until each serves; `on_ready` hears of each."""
         try:
             for server in self.servers:
                 self.launch(server)
             for server in self.servers:
                 self.wait_until_serving(server, timeout_s)
-                on_ready(server)
+                if on_ready is not None:
+                    on_ready(server)
         except BaseException:
             self.stop()
             raise

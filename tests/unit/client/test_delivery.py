@@ -75,3 +75,14 @@ def test_a_loop_hears_from_another_thread() -> None:
         assert (await Delivery(outcome, 0, 0)).offset == 1
 
     run(story())
+
+
+def test_a_batch_in_two_parts_is_done_when_both_are() -> None:
+    outcome = Outcome(TARGET)
+    deliveries = [Delivery(outcome, n, 0) for n in range(3)]
+    first, second = outcome.split(1)
+    second.resolve(-1, -1, OttlaError("too large"))
+    assert not deliveries[0].done()
+    first.resolve(70, -1, None)
+    assert deliveries[0].result(0).offset == 70
+    assert [str(delivery.outcome()[1]) for delivery in deliveries[1:]] == ["too large"] * 2

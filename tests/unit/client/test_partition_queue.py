@@ -6,6 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from ottla.base.ids import TopicPartition
 from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
+from ottla.protocol.records.record import read_records
 
 FIRST, SECOND = Identity(7, 0), Identity(7, 1)
 
@@ -13,10 +14,15 @@ FIRST, SECOND = Identity(7, 0), Identity(7, 1)
 def queue_of(count: int, records: int = 3) -> PartitionQueue[None]:
     queue: PartitionQueue[None] = PartitionQueue(TopicPartition("t", 0))
     for _ in range(count):
-        batch = queue.open(1 << 20, 0, None)
-        for _ in range(records):
-            batch.encoder.append(None, b"v", (), 0)
+        add(queue, records)
     return queue
+
+
+def add(queue: PartitionQueue[None], records: int) -> None:
+    batch = queue.draft(1 << 20, 0, None)
+    for n in range(records):
+        batch.encoder.append(None, b"%d" % n, (), 0)
+    queue.open(batch)
 
 
 def take(queue: PartitionQueue[None], identity: Identity = FIRST) -> Batch[None]:
@@ -49,7 +55,7 @@ def test_nothing_is_sent_again_before_what_overtook_it_is_back() -> None:
     queue.retry(first, 0)
     assert queue.take(FIRST) is None
     queue.retry(second, 0)
-    assert [take(queue).number for _ in range(3)] == [0, 1, 2]
+    assert [take(queue) for _ in range(2)] == [first, second]
 
 
 def test_a_new_epoch_begins_at_zero_once_the_old_one_is_out_of_use() -> None:
@@ -67,6 +73,17 @@ def test_sequences_wrap_to_zero() -> None:
     queue = queue_of(2)
     queue._identity, queue._next_sequence = FIRST, 2**31 - 1
     assert [take(queue).sequence, take(queue).sequence] == [2**31 - 1, 2]
+
+
+def test_a_batch_that_is_too_large_is_sent_in_two_parts_in_its_place() -> None:
+    queue = queue_of(2, records=3)
+    first, second = take(queue), take(queue)
+    queue.split(first, (None, None))
+    queue.retry(second, 0)
+    parts = [take(queue) for _ in range(3)]
+    assert [(part.sequence, part.encoder.count) for part in parts] == [(0, 1), (1, 2), (3, 3)]
+    values = [r.value for part in parts[:2] for r in read_records(part.encode(0, None))]
+    assert values == [b"0", b"1", b"2"]
 
 
 @given(st.integers(0, 5))
@@ -89,9 +106,7 @@ class Sending(RuleBasedStateMachine):
 
     @rule(records=st.integers(1, 3))
     def send(self, records: int) -> None:
-        batch = self.queue.open(1 << 20, 0, None)
-        for _ in range(records):
-            batch.encoder.append(None, b"v", (), 0)
+        add(self.queue, records)
 
     @precondition(lambda self: len(self.queue.in_flight) < 5)
     @rule()
@@ -109,11 +124,18 @@ class Sending(RuleBasedStateMachine):
             return
         if batch.sequence == self.expected:
             self.expected += batch.encoder.count
-            self.written.append(batch.number)
+            self.written += range(batch.sequence, batch.sequence + batch.encoder.count)
         if lost:
             self.queue.retry(batch, 0)
         else:
             self.queue.done(batch)
+
+    @precondition(lambda self: self.queue.in_flight)
+    @rule()
+    def find_too_large(self) -> None:
+        batch = self.queue.in_flight[0]
+        if batch.sequence == self.expected and batch.encoder.count > 1:
+            self.queue.split(batch, (None, None))
 
     @precondition(lambda self: self.queue.in_flight)
     @rule()

@@ -35,6 +35,13 @@ def states_of(tree: ZookeeperTree) -> list[SessionState]:
     return states
 
 
+async def until_seen(tree: ZookeeperTree, path: str) -> None:
+    """Waits until another session's node shows."""
+    async with asyncio.timeout(20):
+        while await tree.exists(path) is None:
+            await asyncio.sleep(0.005)
+
+
 @story
 async def test_two_clusters_share_an_ensemble_in_chroots_of_their_own(
     zookeeper: LocalEnsemble,
@@ -139,9 +146,12 @@ async def test_who_is_cut_off_takes_its_session_for_lost_before_the_server_does(
         tree = await connect(between.address, chroot, session_timeout_ms=1_500)
         states = states_of(tree)
         await tree.create("/mine", ephemeral=True)
+        await until_seen(observer, "/mine")
+        at_the_end: list[SessionState] = []
+        observer.watch("/mine", lambda events: at_the_end.append(tree.state))
         between.silence()
-        await until(lambda: tree.state is LOST, "the loss")
-        assert await observer.exists("/mine"), "it is still there for all others"
+        await until(lambda: at_the_end, "the end of the session")
+        assert at_the_end == [LOST], "it knew before anybody could act on it"
         await until(lambda: states[-1] is LOST, "the word of it")
         between.heal()
         await until(lambda: states[-1] is CONNECTED, "the connection")
@@ -152,9 +162,9 @@ async def test_who_is_cut_off_takes_its_session_for_lost_before_the_server_does(
 
 @story
 async def test_the_loop_that_stalls_keeps_its_session(zookeeper: LocalEnsemble) -> None:
-    tree = await connect(zookeeper.connect, new_chroot(), session_timeout_ms=1_000)
+    tree = await connect(zookeeper.connect, new_chroot(), session_timeout_ms=2_000)
     states = states_of(tree)
-    signal.sigtimedwait([], 2.0)  # as recovery of many logs would
+    signal.sigtimedwait([], 2.5)  # as recovery of many logs would
     await tree.create("/a", ephemeral=True)
     assert states == [CONNECTED]
     await tree.close()
@@ -163,7 +173,7 @@ async def test_the_loop_that_stalls_keeps_its_session(zookeeper: LocalEnsemble) 
 @story
 async def test_zookeeper_goes_away_and_comes_back(tmp_path: Path) -> None:
     with ensemble(tmp_path) as local:
-        tree = await connect(local.connect, "/chroot", session_timeout_ms=1_000)
+        tree = await connect(local.connect, "/chroot", session_timeout_ms=2_000)
         states, first = states_of(tree), tree.session_id
         await tree.multi([Create("/stays"), Create("/dies", ephemeral=True)])
         [server] = local.servers

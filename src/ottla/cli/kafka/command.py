@@ -6,11 +6,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
 from ottla.cli.kafka.habits import Habits
 from ottla.cli.kafka.options import Command, Given, Option, UsageError, parse
 from ottla.cli.kafka.usage import usage
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
 
 KAFKA_VERSION = "4.3.0"
 """What `--version` prints: scripts that ask want to know which Kafka the command behaves like."""
@@ -32,15 +36,32 @@ _COMMON = (
 
 
 def run(
-    command: Command, execute: Callable[[Given], int], argv: Sequence[str] | None = None
+    command: Command,
+    execute: Callable[[Given], int],
+    argv: Sequence[str] | None = None,
+    *,
+    prefix: str = "",
 ) -> int:
-    """Read the options and do the work; the exit code."""
+    """Read the options and do the work; the exit code. Some of Kafka's tools prefix what they say."""
     complete = command._replace(options=(*command.options, *_COMMON))
     words = sys.argv[1:] if argv is None else list(argv)
-    return guarded(lambda: _parse_and_execute(complete, execute, words))
+    return guarded(lambda: _parse_and_execute(complete, execute, words), prefix)
 
 
-def guarded(work: Callable[[], int]) -> int:
+def run_with_parser(
+    parser: ArgumentParser,
+    execute: Callable[[Namespace], int],
+    argv: Sequence[str] | None = None,
+) -> int:
+    """The same for commands that Kafka wrote with argparse4j: help and refusals end with 1."""
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit:
+        return 1
+    return guarded(lambda: execute(arguments))
+
+
+def guarded(work: Callable[[], int], prefix: str = "") -> int:
     """Do the work; what a person can cause is told on stderr, a reader that left is no error."""
     try:
         code = work()
@@ -53,7 +74,7 @@ def guarded(work: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OttlaError, OSError) as failure:
-        complain(sentence(failure))
+        complain(prefix + sentence(failure))
         return 1
 
 

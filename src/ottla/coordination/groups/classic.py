@@ -344,6 +344,15 @@ class ClassicGroup(RememberedGroup):
             for token in self.members.release_sync(member):
                 effects.reply(token, answers.synced(self, member.assignment))
         effects.records.append(self._record(effects.now_ms))
+        effects.undo = self._not_assigned
+
+    def _not_assigned(self, now_ms: int) -> Decision:
+        """The log did not take the assignment; as in Kafka the members begin anew."""
+        effects = Effects(now_ms)
+        for member in self.members:
+            member.assignment = b""
+        self._rebalance("the assignment could not be written", effects)
+        return effects.decision()
 
     def _refuse_syncs(self, error: int, effects: Effects) -> None:
         for member in self.members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ottla.base.errors import ApiError
@@ -11,12 +12,13 @@ from ottla.coordination.decision import Decision, KeyValue, Token
 class Effects:
     """What a step of a machine brings about, at the time it is taken."""
 
-    __slots__ = ("now_ms", "records", "replies")
+    __slots__ = ("now_ms", "records", "replies", "undo")
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
         self.records: list[KeyValue] = []
         self.replies: list[tuple[Token, Any]] = []
+        self.undo: Callable[[int], Decision] | None = None
 
     def reply(self, token: Token, value: Any) -> None:
         """Answer somebody."""
@@ -28,4 +30,4 @@ class Effects:
 
     def decision(self) -> Decision:
         """All of it."""
-        return Decision(self.records, self.replies)
+        return Decision(self.records, self.replies, undo=self.undo)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, cast
 from uuid import UUID
@@ -28,8 +27,7 @@ _FIRST_WITH_MEMBER_EPOCHS: Final = 9
 _WRONG_EPOCH: Final = frozenset({ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """Positions that somebody wants to keep; all their topics and partitions exist."""
 
     group_id: str

@@ -241,8 +241,8 @@ class Offsets:
 
     # ---------------------------------------------------------------- replaying
 
-    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
-        """Take in a record whose key is that of a position."""
+    def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> str:
+        """Take in a record whose key is that of a position; the group that it belongs to."""
         at = decode_key(key)
         self._order += 1
         if value is None:
@@ -252,6 +252,7 @@ class Offsets:
             self._place(at, position, self._order, _COMMITTED)
         else:
             self._hold(at, transactional.producer_id, decode_value(value, at.partition))
+        return at.group_id
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
         """A transaction is over: what it held counts, or never was."""

@@ -155,8 +155,7 @@ class GroupShard:
     def _replay_offset(
         self, key: bytes, value: bytes | None, transactional: Transactional | None
     ) -> None:
-        self.offsets.replay(key, value, transactional)
-        group_id = offset_records.decode_key(key).group_id
+        group_id = self.offsets.replay(key, value, transactional)
         if value is not None and group_id not in self.groups:
             # Whoever commits without members makes a group that has nothing but offsets.
             self.groups[group_id] = self.new_classic(group_id)

@@ -37,6 +37,7 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
+_LENGTH_POS = 8
 _CRC_POS = 17
 _ATTRIBUTES_POS = 21
 _MAX_TIMESTAMP_POS = 35
@@ -46,7 +47,7 @@ _SEQUENCE_MASK = 0x7FFF_FFFF
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _unpack_header = _HEADER.unpack_from
 _OFFSET = struct.Struct(">q")
-_EPOCH = struct.Struct(">i")
+_LENGTH = _EPOCH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
 _MAX_TIMESTAMP = struct.Struct(">q")
@@ -170,7 +171,8 @@ def pack_batch(header: BatchHeader, records: Buffer) -> bytearray:
     """A whole batch around an encoded record section; length and CRC are computed anew."""
     size = HEADER_SIZE + len(records)
     batch = bytearray(HEADER_SIZE)
-    _HEADER.pack_into(batch, 0, *header._replace(length=size - LOG_OVERHEAD, crc=0))
+    _HEADER.pack_into(batch, 0, *header)
+    _LENGTH.pack_into(batch, _LENGTH_POS, size - LOG_OVERHEAD)
     batch += records
     _CRC.pack_into(batch, _CRC_POS, crc_of(batch, 0, size))
     return batch

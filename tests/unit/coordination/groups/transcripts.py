@@ -50,6 +50,7 @@ class Player:
         self.generations: dict[str, int] = {}
         self.fresh: dict[str, int] = {}
         self.waiting: set[str] = set()
+        self.refuses = False
 
     def play(self, text: str) -> str:
         """The transcript as it really goes."""
@@ -174,6 +175,10 @@ class Player:
             self.shard.replay(key, value, None)
         self.shard.loaded(self.now_ms)
 
+    def do_refuse(self, plain: list[str], named: dict[str, str]) -> None:
+        """The log will not take what is written next."""
+        self.refuses = True
+
     def do_describe(self, plain: list[str], named: dict[str, str]) -> None:
         found = describe(self.shard, GROUP)
         if isinstance(found, ApiError):
@@ -214,6 +219,14 @@ class Player:
             self.waiting.add(who)
 
     def carry_out(self, decision: Decision) -> None:
+        if decision.records and self.refuses:
+            self.refuses = False
+            self.out.append("the log refused")
+            for token, _ in decision.replies:
+                token(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            if decision.undo is not None:
+                self.carry_out(decision.undo(self.now_ms))
+            return
         for key, value in decision.records:
             self.log.append((key, value))
             self.shard.replay(key, value, None)
