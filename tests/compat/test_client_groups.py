@@ -2,9 +2,8 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import pytest
 
@@ -105,9 +104,17 @@ class Group:
         assert len(frozenset().union(*owned)) == sum(map(len, owned)), "one owner for a partition"
         return sorted(map(len, owned))
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
         for member, _ in self.members:
             await member.close()
+
+
+async def poll_for_ever(member: AsyncConsumer) -> None:
+    while True:
+        await member.poll(0.1)
 
 
 def write(bootstrap: str, topic: str, count: int, begin: int = 0) -> set[bytes]:
@@ -124,19 +131,18 @@ def test_members_share_partitions_and_each_record_is_read_once(
     expected = write(bootstrap, topic, 200)
 
     async def story() -> list[bytes]:
-        group = Group(bootstrap, topic, **protocol)
-        first = await group.join()
-        await group.until(lambda: len(group.values) == 200)
-        await group.join()
-        await group.until(lambda: group.shares() == [2, 2])
-        expected.update(write(bootstrap, topic, 200, begin=200))
-        await group.until(lambda: len(group.values) >= 400)
-        await group.leave(first)
-        await group.until(lambda: group.shares() == [4])
-        expected.update(write(bootstrap, topic, 200, begin=400))
-        await group.until(lambda: len(group.values) >= 600)
-        await group.close()
-        return group.values
+        async with Group(bootstrap, topic, **protocol) as group:
+            first = await group.join()
+            await group.until(lambda: len(group.values) == 200)
+            await group.join()
+            await group.until(lambda: group.shares() == [2, 2])
+            expected.update(write(bootstrap, topic, 200, begin=200))
+            await group.until(lambda: len(group.values) >= 400)
+            await group.leave(first)
+            await group.until(lambda: group.shares() == [4])
+            expected.update(write(bootstrap, topic, 200, begin=400))
+            await group.until(lambda: len(group.values) >= 600)
+            return group.values
 
     values = run(story())
     assert (len(values), set(values)) == (600, expected)
@@ -144,14 +150,13 @@ def test_members_share_partitions_and_each_record_is_read_once(
 
 def test_a_cooperative_member_keeps_what_it_need_not_give(bootstrap: str, topic: str) -> None:
     async def story() -> list[tuple[str, list[int]]]:
-        group = Group(bootstrap, topic, **PROTOCOLS["cooperative-sticky"])
-        await group.join()
-        await group.until(lambda: group.shares() == [4])
-        await group.join()
-        await group.until(lambda: group.shares() == [2, 2])
-        log = group.members[0][1]
-        await group.close()
-        return log.events
+        async with Group(bootstrap, topic, **PROTOCOLS["cooperative-sticky"]) as group:
+            await group.join()
+            await group.until(lambda: group.shares() == [4])
+            await group.join()
+            await group.until(lambda: group.shares() == [2, 2])
+            log = group.members[0][1]
+            return log.events
 
     events = [event for event in run(story()) if event[1]]
     assert [(kind, len(numbers)) for kind, numbers in events] == [
@@ -163,63 +168,59 @@ def test_a_cooperative_member_keeps_what_it_need_not_give(bootstrap: str, topic:
 
 def test_a_group_of_ottla_and_librdkafka_shares_by_range(bootstrap: str, topic: str) -> None:
     async def story() -> None:
-        group = Group(bootstrap, topic, **PROTOCOLS["range"])
-        other = consumer(
-            bootstrap,
-            group_id=group.settings["group_id"],
-            enable_partition_eof=False,
-            partition_assignment_strategy="range",
-            heartbeat_interval_ms=100,
-            session_timeout_ms=6000,
-        )
-        other.subscribe([topic])
-        await group.join()
+        async with Group(bootstrap, topic, **PROTOCOLS["range"]) as group:
+            other = consumer(
+                bootstrap,
+                group_id=group.settings["group_id"],
+                enable_partition_eof=False,
+                partition_assignment_strategy="range",
+                heartbeat_interval_ms=100,
+                session_timeout_ms=6000,
+            )
+            other.subscribe([topic])
+            await group.join()
 
-        def shared() -> bool:
-            other.poll(0.01)
-            theirs = {(p.topic, p.partition) for p in other.assignment()}
-            ours = set(group.members[0][0].assignment())
-            return len(theirs) == len(ours) == 2 and not theirs & ours
+            def shared() -> bool:
+                other.poll(0.01)
+                theirs = {(p.topic, p.partition) for p in other.assignment()}
+                ours = set(group.members[0][0].assignment())
+                return len(theirs) == len(ours) == 2 and not theirs & ours
 
-        await group.until(shared)
-        await group.close()
-        other.close()
+            await group.until(shared)
+            other.close()
 
     run(story())
 
 
 def test_a_static_member_gets_its_partitions_back(bootstrap: str, topic: str) -> None:
     async def story() -> None:
-        group = Group(bootstrap, topic, **PROTOCOLS["range"])
-        first = await group.join(group_instance_id="one")
-        await group.join(group_instance_id="two")
-        await group.until(lambda: group.shares() == [2, 2])
-        before, generation = first.assignment(), first.group_metadata().generation
-        await group.leave(first)
-        again = await group.join(group_instance_id="one")
-        await group.until(lambda: len(again.assignment()) == 2)
-        assert again.assignment() == before
-        assert again.group_metadata().generation == generation
-        assert "revoked" not in [kind for kind, _ in group.members[0][1].events]
-        await group.close()
+        async with Group(bootstrap, topic, **PROTOCOLS["range"]) as group:
+            first = await group.join(group_instance_id="one")
+            await group.join(group_instance_id="two")
+            await group.until(lambda: group.shares() == [2, 2])
+            before, generation = first.assignment(), first.group_metadata().generation
+            await group.leave(first)
+            again = await group.join(group_instance_id="one")
+            await group.until(lambda: len(again.assignment()) == 2)
+            assert again.assignment() == before
+            assert again.group_metadata().generation == generation
+            assert "revoked" not in [kind for kind, _ in group.members[0][1].events]
 
     run(story())
 
 
 def test_a_second_member_of_the_same_instance_fences_the_first(bootstrap: str, topic: str) -> None:
     async def story() -> None:
-        group = Group(bootstrap, topic, **PROTOCOLS["range"])
-        first = await group.join(group_instance_id="one")
-        await group.until(lambda: group.shares() == [4])
-        log = group.members.pop()[1]
-        second = await group.join(group_instance_id="one")
-        await group.until(lambda: len(second.assignment()) == 4)
-        with pytest.raises(ottla.ApiError, match=r"group.instance.id"):
-            while True:
-                await first.poll(0.1)
-        assert log.owned
-        await first.close()
-        await group.close()
+        async with Group(bootstrap, topic, **PROTOCOLS["range"]) as group:
+            first = await group.join(group_instance_id="one")
+            await group.until(lambda: group.shares() == [4])
+            log = group.members.pop()[1]
+            second = await group.join(group_instance_id="one")
+            await group.until(lambda: len(second.assignment()) == 4)
+            with pytest.raises(ottla.ApiError, match=r"group.instance.id"):
+                await poll_for_ever(first)
+            assert log.owned
+            await first.close()
 
     run(story())
 
@@ -229,16 +230,15 @@ def test_a_member_that_does_not_poll_loses_its_partitions(
     bootstrap: str, topic: str, kind: str
 ) -> None:
     async def story() -> list[tuple[str, list[int]]]:
-        group = Group(bootstrap, topic, **PROTOCOLS[kind])
-        slow = await group.join(max_poll_interval_ms=600)
-        await group.until(lambda: group.shares() == [4])
-        _, log = group.members.pop()
-        busy = await group.join()
-        await group.until(lambda: len(busy.assignment()) == 4)
-        group.members.append((slow, log))
-        await group.until(lambda: group.shares() == [2, 2])
-        await group.close()
-        return log.events
+        async with Group(bootstrap, topic, **PROTOCOLS[kind]) as group:
+            slow = await group.join(max_poll_interval_ms=600)
+            await group.until(lambda: group.shares() == [4])
+            _, log = group.members.pop()
+            busy = await group.join()
+            await group.until(lambda: len(busy.assignment()) == 4)
+            group.members.append((slow, log))
+            await group.until(lambda: group.shares() == [2, 2])
+            return log.events
 
     events = run(story())
     assert ("lost", [0, 1, 2, 3]) in events or ("revoked", [0, 1, 2, 3]) in events
@@ -252,12 +252,11 @@ def test_a_pattern_finds_topics_that_come_later(bootstrap: str, kind: str) -> No
 
     async def story() -> None:
         pattern = re.compile(re.escape(prefix) + r"\..*")
-        group = Group(bootstrap, pattern, metadata_max_age_ms=200, **PROTOCOLS[kind])
-        await group.join()
-        await group.until(lambda: group.shares() == [1])
-        await asyncio.to_thread(create_named, bootstrap, f"{prefix}.two", 2)
-        await group.until(lambda: group.shares() == [3])
-        await group.close()
+        async with Group(bootstrap, pattern, metadata_max_age_ms=200, **PROTOCOLS[kind]) as group:
+            await group.join()
+            await group.until(lambda: group.shares() == [1])
+            await asyncio.to_thread(create_named, bootstrap, f"{prefix}.two", 2)
+            await group.until(lambda: group.shares() == [3])
 
     run(story())
 
@@ -267,15 +266,14 @@ def test_new_partitions_are_read(bootstrap: str, kind: str) -> None:
     topic = create_topic(bootstrap, partitions=1)
 
     async def story() -> None:
-        group = Group(bootstrap, topic, metadata_max_age_ms=200, **PROTOCOLS[kind])
-        await group.join()
-        await group.until(lambda: group.shares() == [1])
-        from confluent_kafka.admin import NewPartitions
+        async with Group(bootstrap, topic, metadata_max_age_ms=200, **PROTOCOLS[kind]) as group:
+            await group.join()
+            await group.until(lambda: group.shares() == [1])
+            from confluent_kafka.admin import NewPartitions
 
-        grown = admin(bootstrap).create_partitions([NewPartitions(topic, 3)])
-        await asyncio.to_thread(grown[topic].result, CLIENT_TIMEOUT_S)
-        await group.until(lambda: group.shares() == [3])
-        await group.close()
+            grown = admin(bootstrap).create_partitions([NewPartitions(topic, 3)])
+            await asyncio.to_thread(grown[topic].result, CLIENT_TIMEOUT_S)
+            await group.until(lambda: group.shares() == [3])
 
     run(story())
 
@@ -285,12 +283,13 @@ def test_a_topic_may_be_subscribed_to_before_it_exists(bootstrap: str, kind: str
     topic = unique_name("later")
 
     async def story() -> None:
-        group = Group(bootstrap, topic, allow_auto_create_topics=False, **PROTOCOLS[kind])
-        member = await group.join()
-        await member.poll(0.3)
-        await asyncio.to_thread(create_named, bootstrap, topic, 2)
-        await group.until(lambda: group.shares() == [2])
-        await group.close()
+        async with Group(
+            bootstrap, topic, allow_auto_create_topics=False, **PROTOCOLS[kind]
+        ) as group:
+            member = await group.join()
+            await member.poll(0.3)
+            await asyncio.to_thread(create_named, bootstrap, topic, 2)
+            await group.until(lambda: group.shares() == [2])
 
     run(story())
 
@@ -375,7 +374,5 @@ def test_an_error_in_a_listener_reaches_whoever_polls(bootstrap: str, topic: str
 
     with Consumer(bootstrap_servers=bootstrap, group_id=unique_name("g")) as member:
         member.subscribe([topic], on_assigned=refuse)
-        deadline = time.monotonic() + TIMEOUT_S
         with pytest.raises(ValueError, match="not today"):
-            while time.monotonic() < deadline:
-                member.poll(0.2)
+            wait_for(lambda: member.poll(0.2), "an assignment", TIMEOUT_S)
