@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from tests.support.wire import Wire
 
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
-SETTINGS = {"num.partitions": "4", "group.initial.rebalance.delay.ms": "0"}
+SETTINGS = {
+    "num.partitions": "4",
+    "group.initial.rebalance.delay.ms": "0",
+    # Members of the new protocol hear of a rebalance with their next heartbeat: tests do not wait 5 s for it.
+    "group.consumer.min.heartbeat.interval.ms": "250",
+    "group.consumer.heartbeat.interval.ms": "250",
+}
 
 
 @pytest.fixture(scope="session")

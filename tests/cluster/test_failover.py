@@ -4,75 +4,17 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
-from confluent_kafka import KafkaError, Message, Producer
 
-from tests.support.clients import consume, create_topic
+from tests.cluster.load import Load
+from tests.support.clients import create_topic
 from tests.support.cluster import Cluster, MakeCluster
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
 LONGEST_GAP_S = 1.5
 SESSION_S = 6
-
-
-class Load:
-    """An idempotent producer with acks=all that notes when it was acknowledged."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        self.topic = topic
-        self.sent = 0
-        self.acked: list[bytes] = []
-        self.acked_at: list[float] = []
-        self.errors: list[str] = []
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
-                "acks": "all",
-                "linger.ms": 1,
-                "log_level": 0,
-            }
-        )
-
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self.errors.append(str(error))
-            return
-        self.acked.append(message.value())
-        self.acked_at.append(time.monotonic())
-
-    def run(self, seconds: float) -> None:
-        """Send for a while, all the time."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            for _ in range(20):
-                value = b"%d" % self.sent
-                self._producer.produce(self.topic, value, on_delivery=self._delivered)
-                self.sent += 1
-            self._producer.poll(0.005)
-
-    def finish(self) -> None:
-        """Everything that was sent is acknowledged in the end."""
-        assert self._producer.flush(30) == 0
-        assert not self.errors
-        assert len(self.acked) == self.sent
-
-    def check(self, cluster: Cluster) -> None:
-        """What is there is what was acknowledged: nothing lost, nothing twice."""
-        found = [
-            message.value()
-            for partition in cluster.partitions(self.topic)
-            for message in consume(cluster.bootstrap, self.topic, partition)
-        ]
-        assert sorted(found) == sorted(self.acked)
-
-    def longest_gap_after(self, moment: float) -> float:
-        """The longest time without an acknowledgement around and after a moment."""
-        times = [moment, *(at for at in self.acked_at if at >= moment)]
-        return max(after - before for before, after in pairwise(times))
 
 
 Victim = Callable[[Cluster, str], int]

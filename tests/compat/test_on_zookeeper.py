@@ -1,8 +1,6 @@
 """A broker with its metadata in ZooKeeper serves clients as any other, whatever becomes of ZooKeeper."""
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from tests.support.broker import OttlaBroker
 from tests.support.clients import admin, consume, create_topic, produce, unique_name
 from tests.support.members import Confluent, read_all
 from tests.support.waiting import wait_for
-from tests.support.zookeeper import ensemble, new_chroot
+from tests.support.zookeeper import ensemble, freeze, new_chroot, thaw
 
 pytestmark = pytest.mark.compat
 Start = Callable[..., OttlaBroker]
@@ -106,11 +104,11 @@ def test_a_leader_serves_while_zookeeper_is_away_and_all_resumes(
         broker = own_broker(settings)
         topic = create_topic(broker.bootstrap)
         [server] = local.servers
-        os.kill(server.pid, signal.SIGSTOP)
+        freeze(server)
         wait_for(lambda: "state=lost" in broker.log, "the loss of the session")
         produce(broker.bootstrap, topic, VALUES)
         assert [message.value() for message in consume(broker.bootstrap, topic)] == VALUES
-        os.kill(server.pid, signal.SIGCONT)
+        thaw(server)
         wait_for(lambda: broker.log.count("state=connected") == 2, "its return")
         made = wait_for(lambda: created(broker.bootstrap), "a controller")
         produce(broker.bootstrap, made, VALUES)

@@ -91,7 +91,6 @@ def commit(
 
 
 FLOODS: dict[str, Callable[[str, int], ApiMessage]] = {
-    "harmless": lambda topic, number: heartbeat("nobody", 1, "nobody"),
     "joins": lambda topic, number: join("flooded", version=FIRST_WITH_MEMBER_ID),
     "members": lambda topic, number: join(f"of-one-{number}"),
     "commits": lambda topic, number: commit(f"of-none-{number}", topic, number),

@@ -2,14 +2,17 @@
 
 import asyncio
 import itertools
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ottla.cluster.zookeeper_tree import ZookeeperOptions, ZookeeperTree, open_tree
-from ottla.node.ensemble import LocalEnsemble
+from ottla.node.ensemble import LocalEnsemble, Server
 from ottla.node.zookeeper_jars import find_classpath
 from tests.support.requirements import REQUIREMENTS, requires
+from tests.support.waiting import wait_for
 
 _chroots = itertools.count()
 
@@ -43,6 +46,22 @@ def ensemble(directory: Path, servers: int = 1, **options: object) -> Iterator[L
 def new_chroot() -> str:
     """A root that no other test of this session has."""
     return f"/test/{next(_chroots)}"
+
+
+def freeze(server: Server) -> None:
+    """SIGSTOP, in force when this returns: the kernel stops one thread after the other."""
+    os.kill(server.pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{server.pid}/task")
+    wait_for(lambda: all(_stopped(thread) for thread in threads.iterdir()), "the server to freeze")
+
+
+def _stopped(thread: Path) -> bool:
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def thaw(server: Server) -> None:
+    """SIGCONT."""
+    os.kill(server.pid, signal.SIGCONT)
 
 
 async def connect(hosts: str, chroot: str = "", session_timeout_ms: int = 10_000) -> ZookeeperTree:

@@ -23,7 +23,7 @@ MUTANT_SECONDS = 1.0
 READERS: Final = ("careful", "careless")
 CAUGHT_BY: Final = {
     "no_dedup": (("writer", *READERS), {"duplicate"}),
-    "no_epoch_bump_at_start": (("rivals", *READERS), {"unseen", "torn-transaction"}),
+    "no_epoch_bump_at_start": (("rivals", *READERS), {"unseen"}),
     "no_epoch_bump_at_end": (("late-ends", *READERS), {"aborted-read"}),
     "no_generation_check": (
         ("writer", "member-0", "member-1", "observer"),

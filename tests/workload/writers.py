@@ -166,45 +166,54 @@ class TransactionalWriter(Writer):
 
 
 class Rivals(Writer):
-    """One transactional id for many producers: each takes over from one that goes on in the midst of its work."""
+    """Two producers with one transactional id: the second takes over in the midst of the first one's work.
+
+    Each keeps to a log of its own, or else sequences that do not fit would betray them.
+    """
 
     def begin(self) -> None:
         self.incarnation = 0
 
     def work(self) -> None:
-        for transaction in [self.take_over(), self.take_over()]:
+        transactional_id = f"{self.name}-{self.incarnation}"
+        logs = self.chance.sample(range(self.partitions), 2)
+        both = [(self.take_over(transactional_id, log), log) for log in logs]
+        writes_more = self.chance.random() < 0.5
+        for transaction, log in both:
+            if writes_more:
+                self.write(transaction, log)
             if not transaction.ended:
-                self.go_on(transaction)
+                self.commit(transaction)
+        # Readers of committed records wait for those who were left with an open transaction.
+        self.start_client(transactional_id)
         self.enough.wait(PAUSE_S)
 
-    def take_over(self) -> Transaction:
-        """A transaction, with records in the log, of a producer that has just shut out the one before."""
-        self.incarnation += 1
-        client = Producer(self.settings(transactional_id=self.name, linger_ms=0))
+    def start_client(self, transactional_id: str) -> Producer:
+        """A producer that shuts out the one before."""
+        client = Producer(self.settings(transactional_id=transactional_id, linger_ms=0))
         until_done(lambda: client.init_transactions(TIMEOUT_S))
+        return client
+
+    def take_over(self, transactional_id: str, log: int) -> Transaction:
+        """A transaction of a new producer, with records that are in the log."""
+        self.incarnation += 1
+        client = self.start_client(transactional_id)
         transaction = Transaction(client, self.recorder, self.name, self.incarnation)
-        try:
-            self.write(transaction)
-            until_done(lambda: client.flush(FLUSH_TIMEOUT_S))
-        except KafkaException as failed:
-            transaction.give_up(failed)
+        self.write(transaction, log)
         return transaction
 
-    def go_on(self, transaction: Transaction) -> None:
-        """Some more, and commit: only the newest may."""
+    def write(self, transaction: Transaction, log: int) -> None:
+        """A few records, and wait until they are in the log."""
         try:
-            self.write(transaction)
+            for _ in range(2):
+                transaction.write(self.topic, log, self.value())
+            until_done(lambda: transaction.client.flush(FLUSH_TIMEOUT_S))
+        except KafkaException as failed:
+            transaction.give_up(failed)
+
+    def commit(self, transaction: Transaction) -> None:
+        """Only the newer one may."""
+        try:
             transaction.commit()
         except KafkaException as failed:
             transaction.give_up(failed)
-
-    def write(self, transaction: Transaction) -> None:
-        """A few records."""
-        for _ in range(2):
-            transaction.write(self.topic, self.chance.randrange(self.partitions), self.value())
-
-    def finish(self) -> None:
-        """Shut out whoever was left with an open transaction: readers of committed records wait for it."""
-        last = self.take_over()
-        if not last.ended:
-            last.abort()

@@ -15,16 +15,21 @@ from ottla.protocol.schema import Response
 
 
 def ask(
-    context: RequestContext, submit: Callable[[Token], None], render: Callable[[Any], Response]
+    context: RequestContext,
+    submit: Callable[[Token], None],
+    render: Callable[[Any], Response | bytearray],
 ) -> Pending:
-    """Give a coordinator a token to answer; `render` turns its value, or an ApiError, into the response.
+    """Give a coordinator a token to answer; `render` turns its value, or an ApiError, into the response or its frame.
 
     The reply does not block: what the request changes is in place, or waits for others, when `submit` returns.
     """
     pending = Pending(blocking=False)
 
     def answer(value: Any) -> None:
-        pending.resolve(encode_response(render(value), context.version, context.correlation_id))
+        rendered = render(value)
+        if not isinstance(rendered, bytearray):
+            rendered = encode_response(rendered, context.version, context.correlation_id)
+        pending.resolve(rendered)
 
     try:
         submit(answer)

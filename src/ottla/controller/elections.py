@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from ottla.base.errors import ApiError, ClusterError
+from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.client.errors import ClientError
 from ottla.cluster import znodes
@@ -22,9 +23,12 @@ from ottla.controller.leaders import (
     NewState,
     Undecided,
     after_change,
+    election_error,
     hand_over,
     preferred,
+    unclean_leaders,
 )
+from ottla.controller.reassignment import Move, MoveResult, decide_completions, decide_moves
 from ottla.controller.requests import Decision
 from ottla.protocol.apis.replica_ends import ReplicaEndsRequest, TopicPartitions
 from ottla.protocol.errors import ErrorCode
@@ -91,6 +95,43 @@ class Elections:
             for topic in self._metadata.image.topics.values()
             for partition in topic.partitions
         )
+
+    async def move(self, moves: Sequence[Move], *, may_change_factor: bool) -> Sequence[MoveResult]:
+        """Begin to move partitions to other replicas, or go back."""
+        return await self._controller.carry_out(
+            lambda: decide_moves(
+                self._metadata.image,
+                moves,
+                self._controller.epoch,
+                may_change_factor=may_change_factor,
+            )
+        )
+
+    async def complete_moves(self) -> None:
+        """End the moves whose new replicas are all in sync."""
+        ended = await self._controller.carry_out(
+            lambda: decide_completions(self._metadata.image, self._controller.epoch)
+        )
+        for each in ended:
+            log.info("reassignment completed", topic=each.topic, partition=each.partition)
+
+    async def elect(
+        self, wanted: Sequence[TopicPartition], *, unclean: bool
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Elect the preferred leaders of partitions, or with `unclean` any leader for those that have none."""
+        asked = set(wanted)
+        before = {tp: election_error(self._metadata.image, tp, unclean=unclean) for tp in asked}
+        able = {tp for tp, error in before.items() if error is ErrorCode.NONE}
+        if unclean:
+            await self._write_all(lambda: unclean_leaders(self._metadata.image, able))
+        else:
+            await self._write_all(
+                lambda: preferred(
+                    self._metadata.image,
+                    lambda topic, each: TopicPartition(topic.name, each.partition) in able,
+                )
+            )
+        return before
 
     async def prefer(self) -> int:
         """Give partitions back to their preferred leaders; how many."""

@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from ottla.base.ids import TopicPartition
 from ottla.cluster.image import NO_LEADER, Image, PartitionImage, TopicImage
+from ottla.protocol.errors import ErrorCode
 
 LogEnd: TypeAlias = tuple[int, int]
 """The last leader epoch of a log, and where it ends: the greater of two logs holds what the other does."""
@@ -129,3 +131,34 @@ def preferred(
                 and wanted(topic, partition)
             ):
                 yield NewState(topic, partition, first, partition.isr)
+
+
+def election_error(image: Image, tp: TopicPartition, *, unclean: bool) -> ErrorCode:
+    """Why an election that somebody asks for cannot be held, or need not; NONE if it can."""
+    partition = image.partition(*tp)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if unclean:
+        if partition.leader in image.brokers:
+            return ErrorCode.ELECTION_NOT_NEEDED
+        if not any(each in image.brokers for each in partition.replicas):
+            return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return ErrorCode.NONE
+    first = partition.replicas[0]
+    if partition.leader == first:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    if first not in partition.isr or first not in image.brokers:
+        return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    return ErrorCode.NONE
+
+
+def unclean_leaders(image: Image, wanted: Collection[TopicPartition]) -> Iterator[NewState]:
+    """Leaders for partitions that have none: the first replica that is there, in sync or not."""
+    for tp in wanted:
+        topic = image.topics.get(tp.topic)
+        partition = image.partition(*tp)
+        if topic is None or partition is None or partition.leader in image.brokers:
+            continue
+        leader = next((each for each in partition.replicas if each in image.brokers), None)
+        if leader is not None:
+            yield NewState(topic, partition, leader, (leader,))

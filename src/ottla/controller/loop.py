@@ -96,6 +96,7 @@ class ControllerLoop:
             await self._become_controller(None if image.controller_id < 0 else me)
         if self._is_active():
             await self._elections.settle()
+            await self._elections.complete_moves()
         self._watch()
 
     def _is_active(self) -> bool:

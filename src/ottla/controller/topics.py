@@ -19,6 +19,7 @@ from ottla.config.table import Settings
 from ottla.controller.assignment import Replicas
 from ottla.controller.names import colliding, why_invalid
 from ottla.controller.placement import place_partitions, place_topic
+from ottla.controller.reassignment import topic_node
 from ottla.controller.requests import Decision, NewPartitions, NewTopic, TopicRef, TopicResult
 from ottla.protocol.errors import ErrorCode
 
@@ -224,8 +225,8 @@ def _growth(now: Circumstances, request: NewPartitions) -> list[Op]:
             f"the topic {why} {present} partitions, and {request.count} were asked for",
         )
     placed = place_partitions(now.image, topic, request)
-    replicas = (*(partition.replicas for partition in topic.partitions), *placed)
-    node = znodes.TopicNode(topic.topic_id, replicas)
+    node = topic_node(topic, topic.partitions)
+    node = node._replace(replicas=(*node.replicas, *placed))
     return [
         Set(znodes.topic_path(topic.name), znodes.encode_topic(node), topic.version),
         *_new_partitions(now, topic.name, present, placed),

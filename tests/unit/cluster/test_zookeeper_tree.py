@@ -1,7 +1,6 @@
 """ZooKeeper as the tree: sessions that end, connections that break, servers that go and return."""
 
 import asyncio
-import os
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from ottla.cluster.tree import (
 from ottla.cluster.zookeeper_tree import ZookeeperOptions, ZookeeperTree, open_tree
 from ottla.node.ensemble import LocalEnsemble, free_ports
 from tests.support.proxy import proxy
-from tests.support.zookeeper import connect, end_session, ensemble, new_chroot
+from tests.support.zookeeper import connect, end_session, ensemble, freeze, new_chroot, thaw
 
 from .stories import story, until
 
@@ -194,14 +193,14 @@ async def test_zookeeper_goes_away_and_comes_back(tmp_path: Path) -> None:
 async def test_a_server_that_hangs_delays_no_farewell(tmp_path: Path) -> None:
     with ensemble(tmp_path) as local:
         tree = await connect(local.connect, session_timeout_ms=20_000)
-        os.kill(local.servers[0].pid, signal.SIGSTOP)
+        freeze(local.servers[0])
         writing = asyncio.ensure_future(tree.create("/a"))
         await asyncio.sleep(0)
         async with asyncio.timeout(10):
             await tree.close()
             with pytest.raises(OutcomeUnknown):
                 await writing
-        os.kill(local.servers[0].pid, signal.SIGCONT)
+        thaw(local.servers[0])
 
 
 @story

@@ -7,8 +7,11 @@ Differs from Apache Kafka: partitions are answered in the order of the request, 
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from struct import Struct
+from typing import Any, Final
 
+from ottla.base.errors import ApiError
 from ottla.broker.context import RequestContext
 from ottla.broker.later import ask
 from ottla.broker.partition_answers import error_codes, existing
@@ -23,9 +26,13 @@ from ottla.protocol.apis.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from ottla.protocol.codec import encode_response
 from ottla.protocol.errors import ErrorCode
 
-_FIRST_WITH_IDS = 10
+_FIRST_WITH_IDS: Final = 10
+_MOST_REMEMBERED: Final = 64
+_CORRELATION_ID: Final = Struct(">i")
+_LENGTH_BYTES: Final = 4
 
 
 def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending:
@@ -40,7 +47,9 @@ def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommi
         lambda token: groups.write(
             request.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
         ),
-        lambda answer: _response(context, request, topics, answer),
+        lambda answer: (
+            _kept(context, request, answer) or _response(context, request, topics, answer)
+        ),
     )
 
 
@@ -69,6 +78,38 @@ def _commit(
         client_id=context.client_id or "",
         retention_ms=request.retention_time_ms,
     )
+
+
+def _kept(
+    context: RequestContext,
+    request: OffsetCommitRequest,
+    answer: Any,
+) -> bytearray | None:
+    """The frame that says that everything was kept, if it was: a client commits the same partitions all the time."""
+    if isinstance(answer, ApiError) or len(answer) > _MOST_REMEMBERED or any(answer):
+        return None
+    named = tuple(
+        (topic.name, topic.topic_id, *[each.partition_index for each in topic.partitions])
+        for topic in request.topics
+    )
+    if sum(map(len, named)) - 2 * len(named) != len(answer):
+        return None  # some do not exist
+    frame = bytearray(_all_kept(context.version, named))
+    _CORRELATION_ID.pack_into(frame, _LENGTH_BYTES, context.correlation_id)
+    return frame
+
+
+@lru_cache(maxsize=2048)
+def _all_kept(version: int, named: tuple[tuple[Any, ...], ...]) -> bytes:
+    topics = [
+        OffsetCommitResponseTopic(
+            name=name,
+            topic_id=topic_id,
+            partitions=[OffsetCommitResponsePartition(partition_index=index) for index in indexes],
+        )
+        for name, topic_id, *indexes in named
+    ]
+    return bytes(encode_response(OffsetCommitResponse(topics=topics), version, 0))
 
 
 def _response(

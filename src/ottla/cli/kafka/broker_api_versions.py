@@ -37,8 +37,10 @@ async def _print_versions(admin: Brokers) -> None:
 
 
 def _lines(served: Mapping[int, tuple[int, int]]) -> Iterator[str]:
+    """One line for each API; those that only brokers or only ottla use are not missed."""
     known = {int(key): key for key in ApiKey}
-    for number in sorted({*known, *served}):
+    expected = {int(key) for key in ApiKey if not key.is_own and key is not ApiKey.ALTER_PARTITION}
+    for number in sorted({*expected, *served}):
         key = known.get(number)
         if key is None:
             lowest, highest = served[number]

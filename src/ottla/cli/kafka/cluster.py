@@ -15,7 +15,8 @@ _CONFIG_RENAMED = (
     "Use --command-config instead."
 )
 _COLUMNS = ("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")
-_MIN_WIDTH = 10
+_WIDTH = 10
+_LAST_WIDTH = 15
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +29,7 @@ def _parser() -> ArgumentParser:
         prog="kafka-cluster",
         description="Tells the id and the endpoints of a cluster, and forgets brokers.",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
         ("cluster-id", "Print the id of the cluster."),
         ("unregister", "Forget a broker that will not come back."),
@@ -85,8 +86,8 @@ def _print_endpoints(brokers: Sequence[BrokerDescription]) -> None:
     ]
     for row in (_COLUMNS, *rows):
         number, host, *rest, kind = map(str, row)
-        middle = " ".join(cell.ljust(_MIN_WIDTH) for cell in rest)
-        print(f"{number.ljust(_MIN_WIDTH)} {host.ljust(longest)} {middle} {kind.ljust(_MIN_WIDTH)}")
+        middle = " ".join(cell.ljust(_WIDTH) for cell in rest)
+        print(f"{number.ljust(_WIDTH)} {host.ljust(longest)} {middle} {kind.ljust(_LAST_WIDTH)}")
 
 
 def _state(broker: BrokerDescription) -> str:

@@ -30,6 +30,9 @@ class Habits:
     def find(self, name: str) -> Option | None:
         """The row that is meant; None if the option may be ignored."""
         row = self._command.option(FORMER_NAMES.get(name, ""))
+        if row is not None and self._has(row.name):
+            self.notes.append(f"--{name} is ignored, since --{row.name} is given.")
+            return None
         if row is not None:
             self.notes.append(f"--{name} is taken as --{row.name}.")
             return row
@@ -47,7 +50,7 @@ class Habits:
         self.notes.append(f"'{word}' belongs to no option and is ignored{meant or '.'}")
 
     def _zookeeper(self) -> None:
-        if any(word.startswith("--bootstrap-server") for word in self._argv):
+        if self._has("bootstrap-server"):
             self.notes.append("--zookeeper is ignored: commands ask the brokers.")
             return
         words = list(self._argv)
@@ -59,6 +62,9 @@ class Habits:
         raise Failed(
             f"--zookeeper is no longer an option: commands ask a broker. Try: {self._line(words)}"
         )
+
+    def _has(self, name: str) -> bool:
+        return any(word.partition("=")[0] == f"--{name}" for word in self._argv)
 
     def _suggestion(self, name: str) -> str:
         from difflib import get_close_matches  # only those who mistype wait for it

@@ -31,6 +31,8 @@ _INT64: Final = struct.Struct(">q")
 _VERSION_1_HEAD: Final = struct.Struct(">hqh")
 _VERSION_1_TAIL: Final = struct.Struct(">qq")
 _VERSION_4_HEAD: Final = struct.Struct(">hqi")
+# Without metadata: its length, one more than it is, takes a byte.
+_VERSION_4_BARE: Final = struct.Struct(">hqiBq")
 _TAGGED_TOPIC_ID: Final = bytes((1, _TOPIC_ID_TAG, 16))
 _NO_TAGS: Final = b"\0"
 
@@ -64,6 +66,7 @@ def encode_key(group_id: str, topic: str, partition: int) -> bytes:
     return key_prefix(group_id, topic) + _INT32.pack(partition)
 
 
+@lru_cache(maxsize=4096)
 def key_prefix(group_id: str, topic: str) -> bytes:
     """What the keys of all partitions of a topic have in common: only the partition's four bytes are missing."""
     group, name = group_id.encode(), topic.encode()
@@ -100,6 +103,18 @@ def encode_value(committed: Committed) -> bytes:
         times = committed.commit_timestamp_ms, committed.expire_timestamp_ms
         head = _VERSION_1_HEAD.pack(1, committed.committed_offset, len(metadata))
         return head + metadata + _VERSION_1_TAIL.pack(*times)
+    tags = _TAGGED_TOPIC_ID + committed.topic_id.bytes if committed.topic_id.int else _NO_TAGS
+    if not metadata:
+        return (
+            _VERSION_4_BARE.pack(
+                _LAST_VERSION,
+                committed.committed_offset,
+                committed.committed_leader_epoch,
+                1,
+                committed.commit_timestamp_ms,
+            )
+            + tags
+        )
     value = bytearray(
         _VERSION_4_HEAD.pack(
             _LAST_VERSION, committed.committed_offset, committed.committed_leader_epoch
@@ -108,11 +123,7 @@ def encode_value(committed: Committed) -> bytes:
     write_unsigned_varint(value, len(metadata) + 1)
     value += metadata
     value += _INT64.pack(committed.commit_timestamp_ms)
-    if committed.topic_id.int:
-        value += _TAGGED_TOPIC_ID
-        value += committed.topic_id.bytes
-    else:
-        value += _NO_TAGS
+    value += tags
     return bytes(value)
 
 

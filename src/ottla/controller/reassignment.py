@@ -1,0 +1,170 @@
+"""Pure: moving partitions to other replicas (KIP-455), in two steps.
+
+First the new replicas are added to the old ones and begin to fetch; once all of them are in sync, the old ones go. What
+a topic's node says of `adding` and `removing` is all that is remembered, so any controller can go on. A cancelled move,
+and one that is overtaken by another, goes back to the replicas of before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ottla.base.errors import ApiError
+from ottla.cluster import znodes
+from ottla.cluster.image import NO_LEADER, Image, PartitionImage, TopicImage
+from ottla.cluster.tree import Op, Set
+from ottla.controller.requests import Decision
+from ottla.protocol.errors import ErrorCode
+
+
+class Move(NamedTuple):
+    """Where a partition is to be; None: where it was before it began to move."""
+
+    topic: str
+    partition: int
+    target: tuple[int, ...] | None
+
+
+class MoveResult(NamedTuple):
+    """Whether a move has begun, or was cancelled."""
+
+    topic: str
+    partition: int
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+def decide_moves(
+    image: Image, moves: Sequence[Move], controller_epoch: int, *, may_change_factor: bool
+) -> Decision[MoveResult]:
+    """Begin or cancel moves; one that is refused leaves the others alone."""
+    results: list[MoveResult] = []
+    changed: list[tuple[TopicImage, PartitionImage, PartitionImage]] = []
+    for move in moves:
+        try:
+            changed.append(_begin(image, move, may_change_factor))
+        except ApiError as refused:
+            code = ErrorCode(refused.code)
+            results.append(MoveResult(move.topic, move.partition, code, refused.message or None))
+        else:
+            results.append(MoveResult(move.topic, move.partition))
+    return Decision(list(_ops(changed, controller_epoch)), results)
+
+
+def decide_completions(image: Image, controller_epoch: int) -> Decision[MoveResult]:
+    """End the moves whose new replicas are all in sync."""
+    changed = [
+        (topic, partition, _completed(image, partition))
+        for topic in image.topics.values()
+        for partition in topic.partitions
+        if is_moving(partition) and set(_target(partition)) <= set(partition.isr)
+    ]
+    results = [MoveResult(topic.name, before.partition) for topic, before, _ in changed]
+    return Decision(list(_ops(changed, controller_epoch)), results)
+
+
+def is_moving(partition: PartitionImage) -> bool:
+    """Whether a reassignment of the partition is under way."""
+    return bool(partition.adding or partition.removing)
+
+
+def _target(partition: PartitionImage) -> tuple[int, ...]:
+    return tuple(each for each in partition.replicas if each not in partition.removing)
+
+
+def _original(partition: PartitionImage) -> tuple[int, ...]:
+    return tuple(each for each in partition.replicas if each not in partition.adding)
+
+
+def _begin(
+    image: Image, move: Move, may_change_factor: bool
+) -> tuple[TopicImage, PartitionImage, PartitionImage]:
+    topic = image.topics.get(move.topic)
+    partition = None if topic is None else topic.partition(move.partition)
+    if topic is None or partition is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+    before = _original(partition)
+    if move.target is None:
+        if not is_moving(partition):
+            raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "the partition does not move")
+        return topic, partition, _placed(image, partition, before, (), ())
+    _check_target(image, move.target)
+    if not may_change_factor and len(move.target) != len(before):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"the partition has {len(before)} replicas, and {len(move.target)} were given",
+        )
+    adding = tuple(each for each in move.target if each not in before)
+    removing = tuple(each for each in before if each not in move.target)
+    return topic, partition, _placed(image, partition, move.target + removing, adding, removing)
+
+
+def _check_target(image: Image, target: tuple[int, ...]) -> None:
+    if not target or len(set(target)) < len(target):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition needs replicas, each broker once"
+        )
+    unknown = sorted(each for each in target if each not in image.brokers)
+    if unknown:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"these brokers are not registered: {unknown}"
+        )
+
+
+def _completed(image: Image, partition: PartitionImage) -> PartitionImage:
+    return _placed(image, partition, _target(partition), (), ())
+
+
+def _placed(
+    image: Image,
+    partition: PartitionImage,
+    replicas: tuple[int, ...],
+    adding: tuple[int, ...],
+    removing: tuple[int, ...],
+) -> PartitionImage:
+    """The partition on these replicas; whoever is no longer one of them neither leads nor is in sync."""
+    isr = tuple(each for each in partition.isr if each in replicas)
+    leader, epoch = partition.leader, partition.leader_epoch
+    if not isr:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "none of the replicas that would stay is in sync"
+        )
+    if leader not in replicas:
+        alive = (each for each in replicas if each in isr and each in image.brokers)
+        leader, epoch = next(alive, NO_LEADER), epoch + 1
+    return partition._replace(
+        replicas=replicas,
+        isr=isr,
+        leader=leader,
+        leader_epoch=epoch,
+        adding=adding,
+        removing=removing,
+    )
+
+
+def _ops(
+    changed: Iterable[tuple[TopicImage, PartitionImage, PartitionImage]], controller_epoch: int
+) -> Iterator[Op]:
+    """One write for each topic, and one for each state that changes with it."""
+    topics: dict[str, tuple[TopicImage, dict[int, PartitionImage]]] = {}
+    for topic, before, after in changed:
+        topics.setdefault(topic.name, (topic, {}))[1][after.partition] = after
+        if (before.leader, before.isr) != (after.leader, after.isr):
+            state = znodes.StateNode(after.leader, after.leader_epoch, after.isr, controller_epoch)
+            path = znodes.state_path(topic.name, after.partition)
+            yield Set(path, znodes.encode_state(state), before.partition_epoch)
+    for topic, moved in topics.values():
+        partitions = [moved.get(each.partition, each) for each in topic.partitions]
+        node = topic_node(topic, partitions)
+        yield Set(znodes.topic_path(topic.name), znodes.encode_topic(node), topic.version)
+
+
+def topic_node(topic: TopicImage, partitions: Sequence[PartitionImage]) -> znodes.TopicNode:
+    """A topic's node with its partitions on these replicas."""
+    return znodes.TopicNode(
+        topic.topic_id,
+        tuple(each.replicas for each in partitions),
+        {each.partition: each.adding for each in partitions if each.adding},
+        {each.partition: each.removing for each in partitions if each.removing},
+    )
