@@ -125,13 +125,21 @@ def test_a_whole_read_need_not_have_what_came_during_it() -> None:
 
 
 def test_a_record_that_nobody_sent() -> None:
-    assert broken("r  poll a@0") == {"phantom"}
+    assert broken("""
+        w  send +a@0
+        r  poll a@0 b@1
+    """) == {"phantom"}
+
+
+def test_of_a_log_whose_writers_kept_no_history_nothing_is_said() -> None:
+    assert broken("r  poll a@0") == set()
 
 
 def test_a_record_that_was_sent_to_another_log() -> None:
     report = check(
         history("""
         w  send +t/1:a@0
+        w  send +b@1
         r  poll a@0
     """)
     )

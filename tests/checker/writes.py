@@ -63,10 +63,14 @@ def unseen(evidence: Evidence) -> Iterator[Anomaly]:
 
 
 def phantom(evidence: Evidence) -> Iterator[Anomaly]:
-    """A record that nobody sent to this log: damaged, made up, or of another log."""
+    """A record that nobody sent to this log: damaged, made up, or of another log.
+
+    A log whose writers kept no history says nothing.
+    """
+    recorded = {key for key, _ in evidence.writer}
     for key, values in evidence.read[Isolation.UNCOMMITTED].items():
         for value in sorted(values):
-            if (key, value) not in evidence.writer:
+            if key in recorded and (key, value) not in evidence.writer:
                 elsewhere = [other for other, sent in evidence.writer if sent == value]
                 hint = f", it was sent to {', '.join(elsewhere)}" if elsewhere else ""
                 yield Anomaly("phantom", f"nobody sent {value} to {key}{hint}")

@@ -48,7 +48,8 @@ COMMAND = Command(
         Option("user-principal", "A user that the rules are about.", "String: user-principal"),
         Option(
             "resource-pattern-type",
-            "How names are compared: literal, prefixed, and with --list and --remove also any or match. (default: LITERAL)",
+            "How names are compared: literal, prefixed, and with --list and --remove also any or "
+            "match. (default: LITERAL)",
             "ANY|MATCH|LITERAL|PREFIXED",
         ),
         Option(
@@ -118,7 +119,7 @@ def _check(given: Given) -> None:
     if not given.has("bootstrap-server"):
         raise UsageError("One of --bootstrap-server or --bootstrap-controller must be specified")
     if sum(map(given.has, _ACTIONS)) != 1:
-        raise UsageError("Command must include exactly one action: --list, --add, --remove.")
+        raise UsageError("Command must include exactly one action: --list, --add, --remove. ")
     given.exclude("list", ("producer", "consumer", *_WHO))
     for convenience in ("producer", "consumer"):
         given.exclude(convenience, ("operation", "deny-principal", "deny-host"))
@@ -151,8 +152,15 @@ def _check_conveniences(given: Given) -> None:
 
 async def _add(admin: Access, wanted: Rules) -> None:
     for resource, entries in wanted.items():
-        print(f"Adding ACLs for resource `{resource}`: \n {_lines(entries)}\n")
-        raise_first(await admin.create_acls(acls(resource, entries)))
+        [which] = filters(resource, [])
+        known = set(grouped(await admin.describe_acls(which)).get(resource, ()))
+        for entry in entries:
+            if entry in known:
+                print(f"Acl (pattern={resource}, entry={entry}) already exists.")
+        new = [entry for entry in entries if entry not in known]
+        if new:
+            print(f"Adding ACLs for resource `{resource}`: \n {_lines(new)}\n")
+            raise_first(await admin.create_acls(acls(resource, new)))
 
 
 async def _remove(admin: Access, wanted: Rules, *, force: bool) -> None:
