@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PORT ?= 9092
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit bench conformance docs clean
+.PHONY: help up test lint unit faults bench conformance docs clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ lint: $(VENV)/.dev ## ruff, mypy and import-linter
 unit: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/pytest
+
+faults: $(VENV)/.dev ## kill -9 and lost answers for some minutes, under a checker
+	@$(BIN)/python -m compileall -q src
+	@OTTLA_FAULTS=1 $(BIN)/pytest -m faults --capture=tee-sys --no-header -q
 
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ EVERYBODY: Final = (
     "copier", "careful", "careless", "member-0", "member-1", "observer",
 )  # fmt: skip
 PRODUCE, OFFSET_COMMIT, INIT_PRODUCER_ID, END_TXN = 0, 8, 22, 26
+AT_LEAST: Final = 5
 LOSSES: Final = {PRODUCE: 0.05, OFFSET_COMMIT: 0.05, INIT_PRODUCER_ID: 0.05, END_TXN: 0.05}
 BROKER_SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
@@ -152,9 +154,23 @@ def all_at_work(found: Stage) -> bool:
 
 
 def pause(found: Stage, seconds: float) -> None:
-    """Let them work for a while."""
+    """Let them work for a while, and until every writer has got something done, however slow the machine is."""
     until = time.monotonic() + seconds
-    wait_for(lambda: check_failures(found) or time.monotonic() > until, "time", seconds + TIMEOUT_S)
+    before = done_by(found)
+
+    def is_over() -> bool:
+        check_failures(found)
+        more = done_by(found) - before
+        busy = all(more[writer.name] >= AT_LEAST for writer in found.writers)
+        return busy and time.monotonic() > until
+
+    wait_for(is_over, f"{AT_LEAST} operations of every writer", seconds + TIMEOUT_S)
+
+
+def done_by(found: Stage) -> Counter[str]:
+    """How many operations of each process have ended."""
+    operations = found.recorder.operations
+    return Counter(each.process for each in operations if each.outcome is not Outcome.UNKNOWN)
 
 
 def check_failures(found: Stage) -> None:

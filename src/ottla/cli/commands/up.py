@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import signal
+import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
 from ottla.cli.settings import add_setting_arguments, load_settings
+from ottla.node.local_cluster import LocalCluster
 from ottla.node.run import run_broker
 
 if TYPE_CHECKING:
@@ -16,6 +22,8 @@ SUMMARY = "Start ottla on this machine and show what to try."
 EXAMPLES = """examples:
   ottla up
   ottla up --port 19092 --data-dir /tmp/try-ottla
+  ottla up --brokers 3
+  ottla up --brokers 3 --zookeepers 3 --fresh
 """
 _DEFAULTS = {
     # A person who tries things out starts one consumer and does not want to wait for a second.
@@ -26,19 +34,110 @@ _DEFAULTS = {
 }
 
 
+# A person's cluster keeps three copies, and takes writes while two of them are there.
+_CLUSTER_DEFAULTS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "ottla.log.level": "warning",
+}
+_CLUSTER_DIRECTORY = "ottla-cluster"
+_FIRST_PORT = 9092
+_LOOK_S = 0.5
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How many brokers, and what overrides their settings."""
     parser.add_argument(
         "--brokers", type=int, default=1, metavar="N", help="how many brokers (default 1)"
+    )
+    parser.add_argument(
+        "--zookeepers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how many ZooKeeper servers, for more than one broker (default 1)",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="delete what an earlier cluster left in the data dir"
     )
     add_setting_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    if arguments.brokers != 1:
-        raise OttlaError("this version runs one broker; --brokers N comes with replication")
-    return run_broker(load_settings(arguments, None, _DEFAULTS), on_ready=_greet)
+    if arguments.brokers < 1:
+        raise OttlaError(f"--brokers {arguments.brokers}: a cluster has at least one broker")
+    if arguments.brokers == 1:
+        return run_broker(load_settings(arguments, None, _DEFAULTS), on_ready=_greet)
+    return _run_cluster(arguments)
+
+
+def _run_cluster(arguments: argparse.Namespace) -> int:
+    directory = Path(arguments.data_dir or _CLUSTER_DIRECTORY)
+    if arguments.fresh:
+        for old in (*directory.glob("broker-*"), *directory.glob("zookeeper-*")):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    port = _FIRST_PORT if arguments.port is None else arguments.port
+    cluster = LocalCluster(
+        directory,
+        arguments.brokers,
+        arguments.zookeepers,
+        first_port=port,
+        settings=_cluster_settings(arguments),
+    )
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        cluster.start(lambda line: print(f"  {line}", flush=True))
+        _greet_cluster(cluster, directory)
+        _watch(cluster, stopping)
+    finally:
+        print("stopping ...", flush=True)
+        cluster.stop(lambda line: print(f"  {line}", flush=True))
+    return 0
+
+
+def _cluster_settings(arguments: argparse.Namespace) -> dict[str, str]:
+    copies = str(min(arguments.brokers, 3))
+    enough = str(min(arguments.brokers - 1, 2))
+    settings = {
+        **_CLUSTER_DEFAULTS,
+        "default.replication.factor": copies,
+        "min.insync.replicas": enough,
+    }
+    for assignment in arguments.assignments:
+        name, found, value = assignment.partition("=")
+        if not found:
+            raise OttlaError(f"--set {assignment}: write it as NAME=VALUE")
+        settings[name] = value
+    return settings
+
+
+def _watch(cluster: LocalCluster, stopping: threading.Event) -> None:
+    told: set[int] = set()
+    while not stopping.wait(_LOOK_S):
+        for broker in cluster.ended():
+            if broker.number not in told:
+                told.add(broker.number)
+                print(f"broker {broker.number} has ended; see {broker.log_file}", flush=True)
+
+
+def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
+    bootstrap = cluster.bootstrap
+    first = cluster.brokers[0].bootstrap
+    lines = [
+        f"ottla cluster of {len(cluster.brokers)} ready on {bootstrap}",
+        "",
+        "  Try it, and kill a broker while it runs:",
+        f"    kafka-topics --bootstrap-server {first} --create --topic hello",
+        f"    kafka-console-producer --bootstrap-server {bootstrap} --topic hello",
+        f"    kafka-topics --bootstrap-server {bootstrap} --describe",
+        "",
+        f"  ZooKeeper   {cluster.ensemble.connect}",
+        f"  data        {os.path.relpath(directory)}",
+        "  stop        Ctrl-C",
+    ]
+    print("\n".join(lines), flush=True)
 
 
 def _greet(node: Node) -> None:

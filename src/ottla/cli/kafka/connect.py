@@ -20,20 +20,27 @@ A = TypeVar("A", bound=Administration)
 _SECURITY = ("ssl.", "sasl.", "security.")
 
 
-def with_admin(sort: type[A], given: Given, action: Callable[[A], Awaitable[T]]) -> T:
+def with_admin(
+    sort: type[A], given: Given, action: Callable[[A], Awaitable[T]], **changed: str
+) -> T:
     """What the action returns, given a client for the brokers that were named.
 
     `sort` is the part of Admin that the command needs: what it does not need is not imported.
     """
     servers = given.value("bootstrap-server") or ""
-    return ask(sort, servers, given.value("command-config"), action)
+    return ask(sort, servers, given.value("command-config"), action, **changed)
 
 
 def ask(
-    sort: type[A], servers: str, config_file: str | None, action: Callable[[A], Awaitable[T]]
+    sort: type[A],
+    servers: str,
+    config_file: str | None,
+    action: Callable[[A], Awaitable[T]],
+    **changed: str,
 ) -> T:
-    """What the action returns, given a client for these brokers."""
+    """What the action returns, given a client for these brokers; settings have _ for a dot."""
     settings = admin_settings(servers, config_file)
+    settings |= {name.replace("_", "."): value for name, value in changed.items()}
 
     async def act() -> T:
         async with sort(settings) as admin:

@@ -149,6 +149,7 @@ async def verify(
                 f"There is no active reassignment of partition {partition}, but replica set is "
                 f"{names(replicas)} rather than {names(target.replicas)}."
             )
+    print()
     if not any(partition in running for partition in moves) and not keep_throttles:
         await clear_throttles(admin, await _affected_brokers(admin, moves), _topics(moves))
     return 0
@@ -166,7 +167,8 @@ async def cancel(
         print(f"Successfully cancelled partition reassignment{plural} for: {names(active)}")
     else:
         print("None of the specified partition reassignments are active.")
-    print("None of the specified partition moves are active.")
+    # Kafka's tool has no line break here, and scripts know its output.
+    print("None of the specified partition moves are active.", end="")
     if not keep_throttles:
         await clear_throttles(admin, await _affected_brokers(admin, moves), _topics(moves))
 

@@ -45,7 +45,7 @@ async def set_throttles(
 async def clear_throttles(admin: Configs, brokers: Sequence[int], topics: Sequence[str]) -> None:
     """Lift all limits."""
     plural = "s" if len(brokers) > 1 else ""
-    print(f"\nClearing broker-level throttles on broker{plural} {names(brokers)}")
+    print(f"Clearing broker-level throttles on broker{plural} {names(brokers)}")
     await _set(admin, brokers, dict.fromkeys((*_RATES, _DIRECTORY_RATE)))
     plural = "s" if len(topics) > 1 else ""
     print(f"Clearing topic-level throttles on topic{plural} {names(topics)}")

@@ -1,0 +1,140 @@
+"""Runs a whole cluster on this machine: a ZooKeeper ensemble and brokers, each a process of its own.
+
+Ctrl-C in a terminal reaches every process of it at once, so the children get sessions of their own: this process alone
+decides in which order they end. Brokers stop one after the other, so that each can hand over what it leads.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ottla.base.errors import OttlaError
+from ottla.node.ensemble import LocalEnsemble
+
+_READY: Final = "ready on "
+_POLL_S: Final = 0.02
+_START_TIMEOUT_S: Final = 60.0
+_STOP_TIMEOUT_S: Final = 30.0
+_LOG_TAIL_LINES: Final = 20
+
+
+class ClusterFailed(OttlaError):
+    """A broker of the cluster did not start."""
+
+
+@dataclass(slots=True)
+class LocalBroker:
+    """One broker process; what it says goes to a file beside its data."""
+
+    number: int
+    directory: Path
+    port: int
+    bootstrap: str = ""
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def log_file(self) -> Path:
+        """Where its output goes."""
+        return self.directory.with_suffix(".log")
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self.process is not None and self.process.poll() is None
+
+    def launch(self, settings: Mapping[str, str]) -> None:
+        """Start the process, without waiting until it serves."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        sets = [part for pair in settings.items() for part in ("--set", "=".join(pair))]
+        command = [sys.executable, "-m", "ottla", "broker", "--port", str(self.port)]
+        with self.log_file.open("wb") as output:
+            self.process = subprocess.Popen(
+                [*command, "--data-dir", str(self.directory), *sets],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def wait_until_ready(self, timeout_s: float = _START_TIMEOUT_S) -> None:
+        """Return when it serves; ClusterFailed with its last words if it does not."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            alive = self.running
+            lines = self.log_file.read_text(errors="replace").splitlines()
+            ready = [line for line in lines if line.startswith("ottla broker") and _READY in line]
+            if ready:
+                self.bootstrap = ready[-1].rpartition(_READY)[2]
+                return
+            if not alive or time.monotonic() > deadline:
+                why = "is not ready" if alive else "ended"
+                tail = "\n".join(lines[-_LOG_TAIL_LINES:])
+                raise ClusterFailed(f"broker {self.number} {why}; it said:\n{tail}")
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL if that does not end it in time."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class LocalCluster:
+    """Brokers 1 to N around an ensemble; the data stay in the directory."""
+
+    def __init__(
+        self,
+        directory: Path,
+        brokers: int,
+        zookeepers: int,
+        *,
+        first_port: int,
+        settings: Mapping[str, str],
+    ) -> None:
+        self.ensemble = LocalEnsemble(directory, zookeepers)
+        self.brokers = [
+            LocalBroker(number, directory / f"broker-{number}", first_port and first_port + offset)
+            for offset, number in enumerate(range(1, brokers + 1))
+        ]
+        self._settings = dict(settings)
+
+    @property
+    def bootstrap(self) -> str:
+        """All brokers, as clients take them."""
+        return ",".join(broker.bootstrap for broker in self.brokers)
+
+    def start(self, tell: Callable[[str], object]) -> None:
+        """Start the ensemble, then all brokers; `tell` hears of each that serves."""
+        self.ensemble.start(
+            on_ready=lambda server: tell(f"ZooKeeper {server.number} on {server.address}")
+        )
+        common = {**self._settings, "zookeeper.connect": self.ensemble.connect}
+        for broker in self.brokers:
+            broker.launch({**common, "broker.id": str(broker.number)})
+        for broker in self.brokers:
+            broker.wait_until_ready()
+            tell(f"broker {broker.number} on {broker.bootstrap}")
+
+    def ended(self) -> Sequence[LocalBroker]:
+        """Brokers that have ended although nobody told them to."""
+        return [broker for broker in self.brokers if broker.process and not broker.running]
+
+    def stop(self, tell: Callable[[str], object]) -> None:
+        """Stop the brokers one after the other, then the ensemble."""
+        for broker in self.brokers:
+            if broker.running:
+                broker.stop()
+                tell(f"broker {broker.number} stopped")
+        self.ensemble.stop()
