@@ -81,9 +81,10 @@ def committed(bootstrap: str, group: str, topic: str) -> list[int]:
 
 
 def size_of(bootstrap: str, group: str) -> int:
-    """How many members the coordinator counts."""
+    """How many members the coordinator counts; none before there is one."""
     client = admin(bootstrap)
-    return len(client.describe_consumer_groups([group])[group].result(20).members)
+    described = client.describe_consumer_groups([group])[group]
+    return len(described.result().members) if described.exception(20) is None else 0
 
 
 def befall(members: list[Any], quick: str, group: str, shared: str) -> None:

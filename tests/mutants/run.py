@@ -15,7 +15,7 @@ from ottla.storage.producer_state import ProducerState
 
 def no_dedup() -> None:
     """A batch that is sent again is written again: neither its sequence nor its producer is looked at."""
-    ProducerState.check = lambda *_: None  # type: ignore[method-assign]
+    ProducerState.check = lambda *_: None
 
 
 def no_epoch_bump_at_start() -> None:
@@ -38,17 +38,17 @@ def no_epoch_bump_at_end() -> None:
 
 def no_generation_check() -> None:
     """Whoever was a member once may commit for its group for ever."""
-    RememberedGroup.check_commit = lambda *_, **__: 0  # type: ignore[method-assign]
+    RememberedGroup.check_commit = lambda *_, **__: 0
 
 
 def ignored_aborted_index() -> None:
     """Readers of committed records are not told which transactions were aborted."""
-    Partition.aborted_transactions = lambda *_: ()  # type: ignore[method-assign]
+    Partition.aborted_transactions = lambda *_: ()
 
 
 def ignored_open_transactions() -> None:
     """Readers of committed records are given those of transactions that have not ended."""
-    Partition.last_stable_offset = property(lambda self: self.high_watermark)  # type: ignore
+    Partition.last_stable_offset = property(lambda self: self.high_watermark)
 
 
 def _keep_epoch(name: str, kept: Callable[[Any, Any], Any]) -> None:

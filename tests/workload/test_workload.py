@@ -41,7 +41,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
     with stage(tmp_path) as found:
         report = perform(found, SECONDS, KILLS)
     print(f"\n{report}\nfaults: {dict(found.recorder.faults())}")
-    assert report.valid, str(report)
+    assert report.valid, f"{report}\nthe history is in {tmp_path}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)

@@ -41,7 +41,7 @@ def ask(
 def ask_each(
     context: RequestContext,
     submits: Sequence[Callable[[Token], None]],
-    render: Callable[[list[Any]], Response],
+    render: Callable[[list[Any]], Response | bytearray],
 ) -> Pending:
     """Ask several machines; `render` gets their values, or ApiErrors, in the order they were asked."""
     answers: list[Any] = [None] * len(submits)

@@ -14,6 +14,8 @@ from ottla.client.consuming import Committed, Consuming, Listener, Listeners, Of
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 
+_LONG_MS = 3_600_000
+
 
 class AsyncConsumer:
     """Reads records from topics, alone or as a member of a group.
@@ -74,13 +76,14 @@ class AsyncConsumer:
         self, timeout_s: float = 1.0, max_records: int | None = None
     ) -> list[ConsumerRecord]:
         """Records as soon as there are any, an empty list after the time."""
-        return await self._core.poll(timeout_s * 1000, max_records)
+        most = max_records or self._core.settings.max_poll_records
+        await self._core.fill(timeout_s * 1000, most)
+        return self._core.give_out(most)
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         core = self._core
         while True:
-            core.unread = await core.poll(3_600_000)
-            core.unread.reverse()
+            await core.fill(_LONG_MS, core.settings.max_poll_records)
             while core.unread:
                 yield core.unread.pop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -18,6 +19,10 @@ from ottla.client.sync import LoopThread
 
 T = TypeVar("T")
 _LONG_S = 3_600.0
+_AHEAD = 8
+"""Polls that one visit to the loop's thread provides for."""
+_FRESH_S = 0.05
+"""Whoever polls serves the group at least this often."""
 
 
 class _Errand:
@@ -90,6 +95,7 @@ class Consumer:
         self._core = Consuming(settings, named)
         self._thread = LoopThread("ottla-consumer")
         self._listened_to = False
+        self._fresh_until = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -150,15 +156,26 @@ class Consumer:
 
     def poll(self, timeout_s: float = 1.0, max_records: int | None = None) -> list[ConsumerRecord]:
         """Records as soon as there are any, an empty list after the time."""
-        return self._run(self._core.poll(timeout_s * 1000, max_records))
+        most = max_records or self._core.settings.max_poll_records
+        self._fill(timeout_s, most)
+        return self._core.give_out(most)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         core = self._core
+        most = core.settings.max_poll_records
         while True:
-            core.unread = self.poll(_LONG_S)
-            core.unread.reverse()
-            while core.unread:
+            self._fill(_LONG_S, most)
+            for _ in range(most):
+                if not core.unread:
+                    break
                 yield core.unread.pop()
+
+    def _fill(self, timeout_s: float, most: int) -> None:
+        """Have something to give out; asking the loop's thread costs as much as decoding a hundred records."""
+        if self._core.unread and time.monotonic() < self._fresh_until:
+            return
+        self._run(self._core.fill(timeout_s * 1000, most * _AHEAD))
+        self._fresh_until = time.monotonic() + _FRESH_S
 
     # --- where to read
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable
+from functools import partial
+from itertools import repeat
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ottla.base.errors import ProtocolError
 from ottla.client.serializers import Deserializer
-from ottla.protocol.records.batch import HEADER_SIZE, BatchHeader, Buffer
-from ottla.protocol.records.compression import Codec, decompress
-from ottla.protocol.records.record import decompressed_limit
+from ottla.protocol.records.batch import BatchHeader, Buffer
+from ottla.protocol.records.record import read_records, record_section
 
 CREATE_TIME: Final = 0
 LOG_APPEND_TIME: Final = 1
 
-_NULL: Final = 1
-_new = tuple.__new__
+RecordHeaders: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 class ConsumerRecord(NamedTuple):
@@ -27,8 +28,11 @@ class ConsumerRecord(NamedTuple):
     timestamp_type: int
     key: Any
     value: Any
-    headers: tuple[tuple[str, bytes | None], ...]
+    headers: RecordHeaders
     leader_epoch: int
+
+
+_new_record: partial[ConsumerRecord] = partial(tuple.__new__, ConsumerRecord)
 
 
 class Deserializers(NamedTuple):
@@ -48,19 +52,9 @@ def read_batch(
     deserializers: Deserializers,
 ) -> list[ConsumerRecord]:
     """The records of the batch at `pos` from an offset on."""
-    stop = pos + header.size_bytes
-    if header.codec == Codec.NONE:
-        section: bytes = bytes(memoryview(data)[pos + HEADER_SIZE : stop])
-    else:
-        packed = memoryview(data)[pos + HEADER_SIZE : stop]
-        limit = decompressed_limit(header.size_bytes)
-        section = bytes(decompress(header.codec, packed, limit))
-    try:
-        records = _decode(section, header, topic, partition)
-    except IndexError:
-        raise ProtocolError(
-            f"the batch of {topic}-{partition} at offset {header.base_offset} is cut short"
-        ) from None
+    records = _quickly(data, pos, header, topic, partition)
+    if records is None:
+        records = _carefully(data, pos, header, topic, partition)
     if header.is_log_append_time:
         stamp = header.max_timestamp
         records = [r._replace(timestamp=stamp, timestamp_type=LOG_APPEND_TIME) for r in records]
@@ -71,83 +65,109 @@ def read_batch(
     return records
 
 
-def _decode(  # noqa: C901  # per record, and nearly all the time of a consumer: nothing is called
-    section: bytes, header: BatchHeader, topic: str, partition: int
+def _carefully(
+    data: Buffer, pos: int, header: BatchHeader, topic: str, partition: int
 ) -> list[ConsumerRecord]:
-    base_offset, base_timestamp, epoch = (
-        header.base_offset,
-        header.base_timestamp,
-        header.leader_epoch,
+    """Batches with gaps in their offsets (compaction leaves them), or with a flaw to be told."""
+    try:
+        records = read_records(data, pos)
+    except ProtocolError as error:
+        where = f"the batch of {topic}-{partition} at offset {header.base_offset}"
+        raise ProtocolError(f"{where} cannot be read: {error}") from None
+    epoch = header.leader_epoch
+    return [
+        ConsumerRecord(
+            topic, partition, r.offset, r.timestamp, CREATE_TIME, r.key, r.value, r.headers, epoch
+        )
+        for r in records
+    ]
+
+
+def _quickly(
+    data: Buffer, pos: int, header: BatchHeader, topic: str, partition: int
+) -> list[ConsumerRecord] | None:
+    """A batch without gaps in its offsets; None if it is another one."""
+    if header.last_offset_delta != header.count - 1:
+        return None
+    try:
+        section = bytes(record_section(data, header, pos))
+        stamps, keys, values, headers = _columns(section, header.count, header.base_timestamp)
+    except (IndexError, ProtocolError):
+        return None
+    columns = zip(
+        repeat(topic),
+        repeat(partition),
+        range(header.base_offset, header.base_offset + header.count),
+        stamps,
+        repeat(CREATE_TIME),
+        keys,
+        values,
+        headers,
+        repeat(header.leader_epoch),
     )
-    records: list[ConsumerRecord] = []
-    append, new, cls = records.append, _new, ConsumerRecord
+    return list(map(_new_record, columns))
+
+
+def _columns(  # nearly all the time of a consumer goes here: nothing is called that need not be
+    section: bytes, count: int, base_timestamp: int
+) -> tuple[list[int], Iterable[bytes | None], list[bytes | None], Iterable[RecordHeaders]]:
+    """Timestamps, keys, values and headers of all records; offsets follow from the order.
+
+    Lengths of records are stepped over, since those of keys and values say the same.
+    """
+    stamps: list[int] = []
+    values: list[bytes | None] = []
+    keys: dict[int, bytes] = {}
+    headers: dict[int, RecordHeaders] = {}
+    add_stamp, add_value = stamps.append, values.append
     pos = 0
-    for _ in range(header.count):
-        size = section[pos]
-        pos += 1
-        if size > 0x7F:
-            size = size & 0x7F | section[pos] << 7
+    for index in range(count):
+        if section[pos] > 0x7F:
             pos += 1
-            if size > 0x3FFF:
-                size, pos = _rest(section, pos, size)
-        end = pos + (size >> 1)
-        pos += 1  # attributes, which nothing uses yet
-        delta = section[pos]
-        pos += 1
+            if section[pos] > 0x7F:
+                pos = _rest(section, pos, 0)[1] - 1
+        delta = section[pos + 2]  # behind the length and attributes that nothing uses yet
+        pos += 3
         if delta > 0x7F:
             delta, pos = _rest(section, pos, delta)
-        timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
-        delta = section[pos]
-        pos += 1
-        if delta > 0x7F:
-            delta = delta & 0x7F | section[pos] << 7
-            pos += 1
-            if delta > 0x3FFF:
-                delta, pos = _rest(section, pos, delta)
+        add_stamp(base_timestamp + ((delta >> 1) ^ -(delta & 1)))
+        pos += 1 if index < 64 else 2 if index < 8192 else 3 if index < 1048576 else 4
         size = section[pos]
         pos += 1
-        key = value = None
-        if size != _NULL:
+        if size != 1:  # null
             if size > 0x7F:
                 size, pos = _rest(section, pos, size)
-            size >>= 1
-            key = section[pos : pos + size]
-            pos += size
+            start = pos
+            pos += size >> 1
+            keys[index] = section[start:pos]
         size = section[pos]
         pos += 1
-        if size != _NULL:
+        if size != 1:
             if size > 0x7F:
                 size = size & 0x7F | section[pos] << 7
                 pos += 1
                 if size > 0x3FFF:
-                    size, pos = _rest(section, pos, size)
-            size >>= 1
-            value = section[pos : pos + size]
-            pos += size
-        headers, pos = _headers(section, pos) if section[pos] else ((), pos + 1)
-        if pos != end:
-            raise ProtocolError(f"a record of {topic}-{partition} does not end where it says")
-        offset = base_offset + (delta >> 1)
-        append(new(cls, (topic, partition, offset, timestamp, 0, key, value, headers, epoch)))
-    return records
+                    size, pos = _rest(section, pos - 1, size)
+            start = pos
+            pos += size >> 1
+            add_value(section[start:pos])
+        else:
+            add_value(None)
+        if section[pos]:
+            headers[index], pos = _headers(section, pos)
+        else:
+            pos += 1
+    if pos != len(section):
+        raise ProtocolError("the records do not end where their batch does")
+    return (
+        stamps,
+        map(keys.get, range(count)) if keys else repeat(None),
+        values,
+        [headers.get(index, ()) for index in range(count)] if headers else repeat(()),
+    )
 
 
-def _rest(section: bytes, pos: int, begun: int) -> tuple[int, int]:
-    """The unsigned varint of which seven bits, or fourteen and the continuation bit, were read."""
-    shift = 7 if begun < 0x100 else 14
-    value = begun & ((1 << shift) - 1)
-    byte = 0x80
-    while byte > 0x7F:
-        byte = section[pos]
-        pos += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > 70:
-            raise ProtocolError("a varint of a record is longer than ten bytes")
-    return value, pos
-
-
-def _headers(section: bytes, pos: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+def _headers(section: bytes, pos: int) -> tuple[RecordHeaders, int]:
     count, pos = _varint(section, pos)
     found = []
     for _ in range(count):
@@ -164,6 +184,20 @@ def _varint(section: bytes, pos: int) -> tuple[int, int]:
     if value > 0x7F:
         value, pos = _rest(section, pos, value)
     return (value >> 1) ^ -(value & 1), pos
+
+
+def _rest(section: bytes, pos: int, begun: int) -> tuple[int, int]:
+    """The unsigned varint of which the first byte was read, and the position behind it."""
+    byte = section[pos]
+    value, shift = begun & 0x7F | (byte & 0x7F) << 7, 14
+    while byte > 0x7F:
+        pos += 1
+        byte = section[pos]
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > 70:
+            raise ProtocolError("a varint of a record is longer than ten bytes")
+    return value, pos + 1
 
 
 def _deserialized(record: ConsumerRecord, by: Deserializers) -> ConsumerRecord:

@@ -81,7 +81,7 @@ class Consuming:
         self.positions = Positions()
         self.unread: list[
             ConsumerRecord
-        ] = []  # what an iteration holds and has not given out, last first
+        ] = []  # fetched for whoever reads, and not given out; the next one is at the end
         self.call: Callable[[Listener, list[TopicPartition]], Any] = call
         common = rows_of(AdminSettings)
         self._offsets = Offsets({name: value for name, value in given.items() if name in common})
@@ -190,12 +190,9 @@ class Consuming:
 
     # --- reading
 
-    async def poll(self, timeout_ms: float, most: int | None = None) -> list[ConsumerRecord]:
-        """Records as soon as there are any, none after the time; the group is served here, too."""
+    async def fill(self, timeout_ms: float, most: int) -> None:
+        """Have unread records, at most so many, if some come in time; the group is served here, too."""
         running = self._run()
-        most = most or self.settings.max_poll_records
-        if self.unread:
-            return [self.unread.pop() for _ in range(min(most, len(self.unread)))]
         if self._membership is None and not self.owned():
             raise OttlaError("nothing to read: subscribe to topics or assign partitions first")
         self._commit_sometimes(running)
@@ -205,15 +202,24 @@ class Consuming:
             if self._membership is not None:
                 await self._membership.step(time.monotonic() * 1000)
             self._find_positions(running)
-            found = running.fetcher.collect(most)
+            if not self.unread:
+                self.unread = running.fetcher.collect(most)
+                self.unread.reverse()
             left_s = deadline.left_ms() / 1000
-            if found or left_s <= 0:
-                return found
+            if self.unread or left_s <= 0:
+                return
             try:
                 async with asyncio.timeout(min(left_s, _LONGEST_WAIT_S)):
                     await running.news.wait()
             except TimeoutError:
                 pass
+
+    def give_out(self, most: int) -> list[ConsumerRecord]:
+        """Unread records, which thereby count as consumed."""
+        found = self.unread[-most:]
+        del self.unread[-most:]
+        found.reverse()
+        return found
 
     def _find_positions(self, running: _Running) -> None:
         """Begin to look positions up where there are none; raises what an earlier look met."""

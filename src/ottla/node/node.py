@@ -87,12 +87,27 @@ class Node:
         tree, cluster_id, self._node_id = await open_home(self._settings, logs)
         self._tree = tree
         membership = Membership(self._node_id, cluster_id, await ensure_secret(tree))
+        broker = await self._assemble(tree, logs, membership)
+        await self._appear(broker)
+        self._server = Server(Dispatcher(broker, APIS_BY_KEY), self._live)
+        await self._start_http()
+        self._run_beside(broker)
+        for listener, bound in sockets:
+            await self._server.listen(bound, listener)
+        self._hand_over = HandOver(
+            broker.elections, broker.controller, broker.peers, broker.metadata, self._live
+        )
+        self._ready = True
+        log.info("broker ready", node=self._node_id, address=self.bootstrap)
+
+    async def _assemble(self, tree: Tree, logs: Logs, membership: Membership) -> Broker:
+        """Build everything that requests are made of, from the logs up; nobody outside knows of it yet."""
         metadata = self._metadata = Metadata(tree)
         partitions = self._partitions = Partitions(self._node_id, logs, self._live, now_ms)
-        controller = Controller(metadata, self._live, self._node_id)
         peers = self._peers = self._introduce(membership, metadata)
-        elections = Elections(controller, metadata, peers, self._live)
-        isrs = self._replicate(partitions, metadata, peers)
+        controller = Controller(metadata, self._live, self._node_id)
+        fetchers = Fetchers(peers, logs, self._live, self._tasks, now_ms)
+        partitions.on_placed, partitions.on_removed = fetchers.place, fetchers.remove
         metadata.subscribe(self._apply_settings)
         await metadata.open()
         partitions.open(metadata.image)
@@ -109,25 +124,22 @@ class Node:
             now_ms,
             _completes_offsets(groups),
         )
-        transactions = await self._coordinate_transactions(
-            metadata, partitions, producer_ids, markers
-        )
-        await self._appear(tree, logs, membership, controller)
-        loop = ControllerLoop(controller, elections, metadata, peers, self._live, now_ms)
         slots = self._settings.server.max_incremental_fetch_session_cache_slots
-        broker = Broker(
+        return Broker(
             node_id=self._node_id,
             membership=membership,
             settings=self._live,
             metadata=metadata,
             controller=controller,
-            elections=elections,
+            elections=Elections(controller, metadata, peers, self._live),
             peers=peers,
             partitions=partitions,
             logs=logs,
             producer_ids=producer_ids,
             groups=groups,
-            transactions=transactions,
+            transactions=await self._coordinate_transactions(
+                metadata, partitions, producer_ids, markers
+            ),
             markers=markers,
             fetch_sessions=FetchSessions(slots, lambda: random.randrange(1, 2**31)),
             executor=logs.executor,
@@ -135,21 +147,22 @@ class Node:
             loop=asyncio.get_running_loop(),
             now_ms=now_ms,
         )
-        self._server = Server(Dispatcher(broker, APIS_BY_KEY), self._live)
-        await self._start_http()
-        logs.start()
-        watch_gauges(partitions, broker.fetch_sessions, logs)
-        watch_coordinators(groups, transactions)
+
+    def _run_beside(self, broker: Broker) -> None:
+        """Start what runs as long as the broker does: duties of the logs, ISRs, the controller's loop, watches."""
+        metadata, partitions, peers = broker.metadata, broker.partitions, broker.peers
+        isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, now_ms)
+        partitions.on_caught_up = isrs.caught_up
+        cluster = ControllerLoop(
+            broker.controller, broker.elections, metadata, peers, self._live, now_ms
+        )
+        broker.logs.start()
+        watch_gauges(partitions, broker.fetch_sessions, broker.logs)
+        watch_coordinators(broker.groups, broker.transactions)
         settle_memory()
         self._pauses.start()
-        self._tasks.spawn(self._pauses.run())
-        self._tasks.spawn(isrs.run())
-        self._tasks.spawn(loop.run())
-        for listener, bound in sockets:
-            await self._server.listen(bound, listener)
-        self._hand_over = HandOver(elections, controller, peers, metadata, self._live)
-        self._ready = True
-        log.info("broker ready", node=self._node_id, address=self.bootstrap)
+        for running in (self._pauses.run(), isrs.run(), cluster.run()):
+            self._tasks.spawn(running)
 
     async def stop(self) -> None:
         """Go down in the reverse order: first nobody asks, then nothing runs, then everything is on disk."""
@@ -224,15 +237,6 @@ class Node:
         listener = config.inter_broker_listener_name or self._endpoints[0].listener
         return Peers(membership, lambda: metadata.image, listener, config.replica_socket_timeout_ms)
 
-    def _replicate(self, partitions: Partitions, metadata: Metadata, peers: Peers) -> IsrChanges:
-        """Have partitions that others lead followed, and the ISRs of those that are led here looked after."""
-        assert self._logs is not None
-        fetchers = Fetchers(peers, self._logs, self._live, self._tasks, now_ms)
-        isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, now_ms)
-        partitions.on_placed, partitions.on_removed = fetchers.place, fetchers.remove
-        partitions.on_caught_up = isrs.caught_up
-        return isrs
-
     def _log_config(self, topic: str) -> LogConfig:
         return self._partitions.log_config(topic) if self._partitions else self._live.now.log
 
@@ -248,19 +252,19 @@ class Node:
             if self._logs is not None:
                 self._logs.config = self._live.now.storage
 
-    async def _appear(
-        self, tree: Tree, logs: Logs, membership: Membership, controller: Controller
-    ) -> None:
+    async def _appear(self, broker: Broker) -> None:
         """Register, and again whenever the registration is gone: then the epochs are new ones."""
 
         async def registered(registration: Registration) -> None:
-            membership.broker_epoch = registration.broker_epoch
-            membership.incarnation = registration.incarnation
+            broker.membership.broker_epoch = registration.broker_epoch
+            broker.membership.incarnation = registration.incarnation
             # Should the registration be lost while we run, nothing of the logs will be.
             self._is_sound = True
-            await controller.elect(now_ms())
+            await broker.controller.elect(now_ms())
 
-        directories = [id_text(each.directory_id) for each in logs.dirs if each.offline is None]
+        dirs = broker.logs.dirs
+        directories = [id_text(each.directory_id) for each in dirs if each.offline is None]
+        tree = broker.metadata.tree
         self._presence = Presence(tree, self._node_id, self._description, directories, registered)
         await self._presence.open()
 

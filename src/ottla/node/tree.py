@@ -30,10 +30,11 @@ class Home(NamedTuple):
 
 async def open_home(settings: Settings, logs: Logs) -> Home:
     """Opens the tree and settles who this broker is; nothing is changed if that cannot be."""
-    known = [read_properties(f"{each.path}/{META_PROPERTIES}") for each in logs.dirs]
+    readable = [each.path for each in logs.dirs if each.offline is None]
+    known = [read_properties(f"{path}/{META_PROPERTIES}") for path in readable]
     engine = EMBEDDED if settings.zookeeper.connect is None else ZOOKEEPER
-    for log_dir, properties in zip(logs.dirs, known, strict=True):
-        _check_engine(log_dir.path, properties.get("ottla.engine", engine), settings)
+    for path, properties in zip(readable, known, strict=True):
+        _check_engine(path, properties.get("ottla.engine", engine), settings)
     tree = await _open_tree(settings.zookeeper, logs)
     try:
         expected = _first(known, "cluster.id") if engine == ZOOKEEPER else None

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ottla.base.errors import ProtocolError
 from ottla.client.consumer_record import ConsumerRecord, Deserializers, read_batch
-from ottla.protocol.records.batch import parse_header
-from ottla.protocol.records.builder import build_batch
+from ottla.protocol.records.batch import pack_batch, parse_header
+from ottla.protocol.records.builder import build_batch, encode_records
 from ottla.protocol.records.record import Record
 
 maybe_bytes = st.none() | st.binary(max_size=150) | st.integers(0, 20_000).map(bytes)
@@ -69,5 +69,13 @@ def test_garbage_is_refused_and_never_crashes(section: bytes, count: int) -> Non
 def test_a_section_that_ends_early_is_refused() -> None:
     batch = bytes(build_batch([Record(value=b"x" * 60)]))
     header = parse_header(batch)
-    with pytest.raises(ProtocolError, match="cut short"):
+    with pytest.raises(ProtocolError, match=r"t-3 at offset 0 cannot be read"):
         read_batch(batch[:70], 0, header, "t", 3, 0, Deserializers())
+
+
+def test_gaps_that_compaction_left_are_kept() -> None:
+    section = encode_records([Record(value=b"a"), Record(value=b"b"), Record(value=b"c")], 0)
+    size = len(section) // 3
+    full = parse_header(build_batch([Record(value=b"a")] * 3, base_offset=50))
+    batch = pack_batch(full._replace(count=2), section[:size] + section[2 * size :])
+    assert [(r.offset, r.value) for r in read(bytes(batch))] == [(50, b"a"), (52, b"c")]

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ottla.base.errors import ApiError
+from ottla.broker import offset_frames
 from ottla.broker.context import RequestContext
 from ottla.broker.later import ask_each
 from ottla.broker.reply import Pending
 from ottla.coordination.decision import Token
-from ottla.coordination.groups.offset_requests import Fetch, TopicToFetch, fetch, no_position
+from ottla.coordination.groups.offset_records import no_position
+from ottla.coordination.groups.offset_requests import Fetch, TopicToFetch, fetch
 from ottla.protocol.apis.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -23,6 +25,7 @@ from ottla.protocol.apis.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
@@ -30,7 +33,6 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import ZERO_UUID
 
 _FIRST_WITH_GROUP_ERROR = 2
-_FIRST_WITH_GROUPS = 8
 _FIRST_WITH_IDS = 10
 
 
@@ -51,7 +53,7 @@ def _reading(context: RequestContext, asked: Fetch) -> Callable[[Token], None]:
 
 def _groups(context: RequestContext, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
     """The one group of an old request, as a new one would name it."""
-    if context.version >= _FIRST_WITH_GROUPS:
+    if context.version >= offset_frames.FIRST_VERSION:
         return request.groups
     topics = None
     if request.topics is not None:
@@ -91,12 +93,14 @@ def _response(
     context: RequestContext,
     groups: Sequence[OffsetFetchRequestGroup],
     answers: Sequence[OffsetFetchResponseGroup | ApiError],
-) -> OffsetFetchResponse:
+) -> OffsetFetchResponse | bytearray:
     answered = [
         _group(context, group, answer) for group, answer in zip(groups, answers, strict=True)
     ]
-    if context.version >= _FIRST_WITH_GROUPS:
-        return OffsetFetchResponse(groups=answered)
+    if context.version >= offset_frames.FIRST_VERSION:
+        return offset_frames.encode_offset_fetch_response(
+            answered, context.version, context.correlation_id
+        )
     [only] = answered
     if only.error_code and context.version < _FIRST_WITH_GROUP_ERROR:
         only.topics = [_refused(topic, only.error_code) for topic in groups[0].topics or ()]
@@ -147,5 +151,8 @@ def _refused(topic: OffsetFetchRequestTopics, error: int) -> OffsetFetchResponse
     return OffsetFetchResponseTopics(
         name=topic.name,
         topic_id=topic.topic_id,
-        partitions=[no_position(index, error) for index in topic.partition_indexes],
+        partitions=cast(
+            "list[OffsetFetchResponsePartitions]",
+            [no_position(index, error) for index in topic.partition_indexes],
+        ),
     )

@@ -50,6 +50,8 @@ _SENTENCES: Final = {
     ErrorCode.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
     ErrorCode.NON_EMPTY_GROUP: "The group is not empty.",
     ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "Deleting offsets of a topic is forbidden while the consumer group "
+    "is actively subscribed to it.",
     ErrorCode.UNKNOWN_MEMBER_ID: "The coordinator is not aware of this member.",
 }
 

@@ -18,6 +18,7 @@ from ottla.protocol.varint import read_unsigned_varint, write_unsigned_varint
 KEY_VERSIONS: Final = (0, 1)
 """Version 0 is what brokers before 0.9 wrote; the bytes behind the number are the same."""
 
+NO_OFFSET: Final = -1
 NO_LEADER_EPOCH: Final = -1
 NO_EXPIRY: Final = -1
 
@@ -35,6 +36,9 @@ _VERSION_4_HEAD: Final = struct.Struct(">hqi")
 _VERSION_4_BARE: Final = struct.Struct(">hqiBq")
 _TAGGED_TOPIC_ID: Final = bytes((1, _TOPIC_ID_TAG, 16))
 _NO_TAGS: Final = b"\0"
+_OFFSET_AND_EPOCH: Final = struct.Struct(">qi")
+_EMPTY_TEXT: Final = b"\1"
+_NO_ERROR_NO_TAGS: Final = b"\0\0\0"
 
 
 class OffsetKey(NamedTuple):
@@ -48,7 +52,8 @@ class OffsetKey(NamedTuple):
 class Committed(NamedTuple):
     """A position as it was committed.
 
-    Its attributes are those of an answer to OffsetFetch, so that ten thousand of them are answered as they are.
+    Its attributes are those of an answer to OffsetFetch, and `wire` is that answer in the flexible encoding, so that
+    ten thousand of them are answered as they are.
     """
 
     committed_offset: int
@@ -59,6 +64,19 @@ class Committed(NamedTuple):
     topic_id: UUID = ZERO_UUID
     partition_index: int = -1
     error_code: int = 0
+    wire: bytes = b""
+
+
+def no_position(partition: int, error: int = 0) -> Committed:
+    """What is answered where there is no position, or where it is not told."""
+    return _no_position(partition, int(error))
+
+
+@lru_cache(maxsize=16_384)
+def _no_position(partition: int, error: int) -> Committed:
+    head = _INT32.pack(partition) + _OFFSET_AND_EPOCH.pack(NO_OFFSET, NO_LEADER_EPOCH)
+    wire = head + _EMPTY_TEXT + _INT16.pack(error) + _NO_TAGS
+    return Committed(NO_OFFSET, partition_index=partition, error_code=error, wire=wire)
 
 
 def encode_key(group_id: str, topic: str, partition: int) -> bytes:
@@ -150,7 +168,11 @@ def _decode(value: bytes, version: int, partition: int) -> Committed:
     if version == 1:
         [expire_timestamp_ms] = _INT64.unpack_from(value, pos)
     times = commit_timestamp_ms, expire_timestamp_ms
-    return Committed(offset, leader_epoch, metadata, *times, ZERO_UUID, partition)
+    wire = bytearray(_INT32.pack(partition) + _OFFSET_AND_EPOCH.pack(offset, leader_epoch))
+    encoded = metadata.encode()
+    write_unsigned_varint(wire, len(encoded) + 1)
+    wire += encoded + _NO_ERROR_NO_TAGS
+    return Committed(offset, leader_epoch, metadata, *times, ZERO_UUID, partition, wire=bytes(wire))
 
 
 def _decode_flexible(value: bytes, partition: int) -> Committed:
@@ -161,8 +183,10 @@ def _decode_flexible(value: bytes, partition: int) -> Committed:
     [commit_timestamp_ms] = _INT64.unpack_from(value, pos)
     tags = value[pos + 8 :]
     topic_id = ZERO_UUID if tags == _NO_TAGS else _tagged_topic_id(tags)
+    # Offset, leader epoch and metadata are in the record as they are in an answer.
+    wire = _INT32.pack(partition) + value[_INT16.size : pos] + _NO_ERROR_NO_TAGS
     times = commit_timestamp_ms, NO_EXPIRY
-    return Committed(offset, leader_epoch, metadata, *times, topic_id, partition)
+    return Committed(offset, leader_epoch, metadata, *times, topic_id, partition, 0, wire)
 
 
 @lru_cache(maxsize=4096)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from ottla.base.ids import TopicPartition
 from ottla.coordination.decision import Decision, Token, Transactional, refuse
 from ottla.coordination.groups.offset_history import COMMIT, Author
-from ottla.coordination.groups.offset_records import Committed
+from ottla.coordination.groups.offset_records import Committed, no_position
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetShard
 from ottla.coordination.groups.offsets import TopicToCommit
 from ottla.protocol.apis.offset_fetch import (
@@ -22,7 +21,6 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import ZERO_UUID
 
 _NO_GENERATION: Final = -1
-_NO_OFFSET: Final = -1
 _FIRST_WITH_MEMBER_EPOCHS: Final = 9
 _WRONG_EPOCH: Final = frozenset({ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION})
 
@@ -125,15 +123,21 @@ def _fetch_topic(
 ) -> OffsetFetchResponseTopics:
     known = shard.offsets.topics(asked.group_id).get(topic.name, {})
     unstable = shard.offsets.unstable(asked.group_id, topic.name) if asked.require_stable else ()
-    answers: list[Committed | OffsetFetchResponsePartitions] = []
-    for index in topic.partitions:
-        found = known.get(index)
-        if index in unstable:
-            answers.append(no_position(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif found is None or _is_of_another_topic(found, topic.topic_id):
-            answers.append(no_position(index))
-        else:
-            answers.append(found)
+    answers = [known.get(index) or no_position(index) for index in topic.partitions]
+    if topic.topic_id.int:
+        answers = [
+            no_position(each.partition_index)
+            if _is_of_another_topic(each, topic.topic_id)
+            else each
+            for each in answers
+        ]
+    if unstable:
+        answers = [
+            no_position(each.partition_index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+            if each.partition_index in unstable
+            else each
+            for each in answers
+        ]
     return OffsetFetchResponseTopics(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -142,18 +146,10 @@ def _fetch_topic(
     )
 
 
-@lru_cache(maxsize=16_384)
-def no_position(partition: int, error: int = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
-    """The answer where there is no position, or where it is not told; shared, and not to be changed."""
-    return OffsetFetchResponsePartitions(
-        partition_index=partition, committed_offset=_NO_OFFSET, error_code=error
-    )
-
-
 def _is_of_another_topic(found: Committed, topic_id: UUID) -> bool:
     """Whether a position was committed in a topic of this name that has been deleted since."""
-    stored = found.topic_id.int
-    return bool(topic_id.int) and bool(stored) and stored != topic_id.int
+    stored = found.topic_id
+    return stored is not topic_id and stored != topic_id and bool(stored.int)
 
 
 def delete(

@@ -1,0 +1,164 @@
+"""Reads a transcript of commands, runs them in this process, and makes what they print comparable."""
+
+import io
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.clients import create_named, producer
+
+HERE = Path(__file__).parent
+RECORDED_AT = "localhost:9092"
+CUT = "[... cut ...]"
+HELP = "[help]"
+HELP_BEGINS = re.compile(r"^Option +Description *$")
+
+
+class Printed(NamedTuple):
+    """What a command left behind."""
+
+    stdout: str
+    stderr: str
+    code: int
+
+
+class Step(NamedTuple):
+    """A command with what Kafka's own printed, or with `!` something to prepare."""
+
+    line: str
+    expected: Printed | None
+
+    @property
+    def words(self) -> list[str]:
+        return shlex.split(self.line)
+
+
+def read_transcript(path: Path) -> Iterator[Step]:
+    """The steps of a transcript, in order."""
+    blocks = re.split(r"\n(?=[$!] )", path.read_text())
+    for block in blocks[1:]:
+        head, _, rest = block.partition("\n")
+        yield Step(head[2:], None if head.startswith("!") else _printed(rest))
+
+
+def _printed(text: str) -> Printed:
+    found = re.fullmatch(
+        r"(?:\[stdout\]\n(.*?))?(?:\[stderr\]\n(.*?))?\[exit (\d+)\]\s*", text, re.DOTALL
+    )
+    assert found is not None, text
+    return Printed(found[1] or "", found[2] or "", int(found[3]))
+
+
+def main_of(command: str) -> Callable[[list[str]], int]:
+    """The entry point that pip installs under a name."""
+    name = command.removeprefix("kafka-").replace("-", "_")
+    main: Callable[[list[str]], int] = import_module(f"ottla.cli.kafka.{name}").main
+    return main
+
+
+def run(command: str, *words: str) -> Printed:
+    """Run a command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main_of(command)(list(words))
+    return Printed(out.getvalue(), err.getvalue(), code)
+
+
+def play(steps: list[Step], bootstrap: str, directory: Path) -> list[Printed | None]:
+    """Run all steps in order against a broker; what each command printed."""
+    printed: list[Printed | None] = []
+    with chdir(directory):
+        for step in steps:
+            if step.expected is None:
+                prepare(step.line, bootstrap)
+                printed.append(None)
+            else:
+                printed.append(run(*(word.replace(RECORDED_AT, bootstrap) for word in step.words)))
+    return printed
+
+
+def prepare(line: str, bootstrap: str) -> None:
+    """What the transcript's other commands did."""
+    verb, _, rest = line.partition(" ")
+    if verb == "internal":
+        make_internal_topics(bootstrap)
+    elif verb == "create":
+        create_named(bootstrap, rest)
+    elif verb == "file":
+        name, _, content = rest.partition(" ")
+        Path(name).write_text(content)
+    else:
+        topic, partition, lines = rest.split(" ", 2)
+        produce_lines(bootstrap, topic, int(partition), lines.split("|"))
+
+
+def produce_lines(bootstrap: str, topic: str, partition: int, lines: list[str]) -> None:
+    """One batch of records, as a console producer sends them."""
+    client = producer(bootstrap, **{"linger.ms": 100, "allow.auto.create.topics": True})
+    for line in lines:
+        key, colon, value = line.rpartition(":")
+        client.produce(topic, value, key=key if colon else None, partition=partition, timestamp=1)
+    assert client.flush(20) == 0
+
+
+def make_internal_topics(bootstrap: str) -> None:
+    """Have the broker make the topics of groups and transactions."""
+    from confluent_kafka import TopicPartition
+
+    from tests.support.clients import consumer
+
+    client = producer(bootstrap, **{"transactional.id": "golden"})
+    client.init_transactions(20)
+    create_named(bootstrap, "for-a-commit")
+    reader = consumer(bootstrap, **{"group.id": "golden"})
+    reader.commit(offsets=[TopicPartition("for-a-commit", 0, 0)], asynchronous=False)
+    reader.close()
+    run("kafka-topics", "--bootstrap-server", bootstrap, "--delete", "--topic", "for-a-commit")
+
+
+def comparable(printed: Printed, bootstrap: str) -> Printed:
+    """Without what differs from run to run, and from Java's order of things."""
+    stdout = "\n".join(_canonical(line) for line in printed.stdout.splitlines())
+    stderr = printed.stderr.replace(bootstrap, RECORDED_AT).splitlines()
+    for number, line in enumerate(stderr):
+        if HELP_BEGINS.match(line):
+            stderr[number:] = [HELP]
+            break
+    return Printed(_in_order(stdout), "\n".join(stderr), printed.code)
+
+
+def _canonical(line: str) -> str:
+    if line.startswith('{"brokers"'):
+        return _canonical_log_dirs(line)
+    line = re.sub(r"(TopicId|Cluster ID): \S+", r"\1: <id>", line)
+    # A broker id is 1 in Kafka's recording and 0 in a broker that nobody configured.
+    line = re.sub(r"(Leader|Replicas|Isr|brokers):? \d+", r"\1 <broker>", line)
+    return re.sub(r"Configs: (.*)", _canonical_configs, line)
+
+
+def _canonical_configs(found: re.Match[str]) -> str:
+    """Kafka 4.3 stores min.insync.replicas=1 for the whole cluster when it is formatted."""
+    configs = {each for each in found[1].split(",") if each not in ("", "min.insync.replicas=1")}
+    return f"Configs: {','.join(sorted(configs))}"
+
+
+def _canonical_log_dirs(line: str) -> str:
+    document = json.loads(line)
+    for broker in document["brokers"]:
+        broker["broker"] = "<broker>"
+        for directory in broker["logDirs"]:
+            directory["logDir"] = "<path>"
+            directory["partitions"].sort(key=lambda each: each["partition"])
+    return json.dumps(document)
+
+
+def _in_order(stdout: str) -> str:
+    """Topics in the order of their names: Java prints them in the order of its map."""
+    if not stdout.startswith("Topic: "):
+        return stdout
+    return "\n".join(sorted(re.split(r"\n(?=Topic: )", stdout)))
