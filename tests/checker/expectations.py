@@ -16,7 +16,7 @@ class Copy:
     original: Callable[[str], str]
     """The value in the input that a value in the output was made of."""
     record_key: Callable[[str], str]
-    """What of a value in the input says among which others it stands in order."""
+    """What of a value in the input says among which others of its log it stands in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

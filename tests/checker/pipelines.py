@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterator
 
 from tests.checker.anomaly import Anomaly
 from tests.checker.evidence import Evidence
@@ -55,23 +54,21 @@ def _last_read(evidence: Evidence, keys: frozenset[str]) -> Operation | None:
 
 
 def _disorder(copy: Copy, source: Operation, target: Operation) -> Iterator[Anomaly]:
-    wanted = _by_record_key(copy, (each.value for each in source.polls if each.key in copy.inputs))
+    place = {
+        polled.value: (polled.key, polled.offset)
+        for polled in source.polls
+        if polled.key in copy.inputs
+    }
     read = (copy.original(each.value) for each in target.polls if each.key in copy.outputs)
-    found = _by_record_key(copy, read)
-    for record_key, values in found.items():
-        place = {value: index for index, value in enumerate(wanted.get(record_key, ()))}
-        known = [value for value in values if value in place]
-        for earlier, later in pairwise(known):
-            if place[earlier] > place[later]:
-                message = f"copy {copy.name}: {earlier} comes before {later}, both of {record_key}"
+    last: dict[tuple[str, str], str] = {}
+    for value in dict.fromkeys(read):
+        if value in place:
+            key, offset = place[value]
+            earlier = last.get((key, copy.record_key(value)))
+            if earlier is not None and place[earlier][1] > offset:
+                message = f"copy {copy.name}: {earlier} comes before {value}, which {key} has first"
                 yield Anomaly("copy-disorder", message)
-
-
-def _by_record_key(copy: Copy, values: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for value in values:
-        found[copy.record_key(value)].setdefault(value)
-    return {record_key: list(values) for record_key, values in found.items()}
+            last[key, copy.record_key(value)] = value
 
 
 def _some(values: Counter[str]) -> str:

@@ -1,15 +1,19 @@
 """Reads a transcript of commands, runs them in this process, and makes what they print comparable."""
 
+import asyncio
 import io
 import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from ottla.client.administration.base import Administration
+from ottla.client.cluster import GROUP, TRANSACTION
 from tests.support.clients import create_named, producer
 
 HERE = Path(__file__).parent
@@ -108,17 +112,14 @@ def produce_lines(bootstrap: str, topic: str, partition: int, lines: list[str]) 
 
 def make_internal_topics(bootstrap: str) -> None:
     """Have the broker make the topics of groups and transactions."""
-    from confluent_kafka import TopicPartition
 
-    from tests.support.clients import consumer
+    async def look_for_coordinators() -> None:
+        async with Administration({"bootstrap.servers": bootstrap}) as client:
+            for kind in (GROUP, TRANSACTION):
+                find = partial(client.cluster.coordinator, "golden", kind)
+                await client.cluster.retried(find)
 
-    client = producer(bootstrap, **{"transactional.id": "golden"})
-    client.init_transactions(20)
-    create_named(bootstrap, "for-a-commit")
-    reader = consumer(bootstrap, **{"group.id": "golden"})
-    reader.commit(offsets=[TopicPartition("for-a-commit", 0, 0)], asynchronous=False)
-    reader.close()
-    run("kafka-topics", "--bootstrap-server", bootstrap, "--delete", "--topic", "for-a-commit")
+    asyncio.run(look_for_coordinators())
 
 
 def comparable(printed: Printed, bootstrap: str) -> Printed:

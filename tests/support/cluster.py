@@ -27,7 +27,13 @@ class Cluster:
         self.brokers = {
             number: OttlaBroker(
                 directory / f"broker-{number}",
-                {**SETTINGS, **named, "zookeeper.connect": connect, "broker.id": str(number)},
+                {
+                    **SETTINGS,
+                    "zookeeper.connect": connect,
+                    "broker.id": str(number),
+                    "broker.rack": f"rack-{number}",
+                    **named,
+                },
             )
             for number in range(1, count + 1)
         }

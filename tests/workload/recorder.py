@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
@@ -26,6 +27,8 @@ class Recorder:
         self._open: dict[str, Operation] = {}
         self._ended: list[Operation] = []
         self._last_fault_ms = -1.0
+        self.ended: Counter[str] = Counter()
+        """How many operations of each process have ended."""
 
     @property
     def now_ms(self) -> float:
@@ -65,6 +68,7 @@ class Recorder:
         with self._lock:
             del self._open[operation.id]
             self._ended.append(done)
+            self.ended[done.process] += 1
 
     def note(self, process: str, action: str, **fields: Any) -> None:
         """Something that takes no time and cannot fail."""

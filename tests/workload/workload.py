@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -156,21 +155,15 @@ def all_at_work(found: Stage) -> bool:
 def pause(found: Stage, seconds: float) -> None:
     """Let them work for a while, and until every writer has got something done, however slow the machine is."""
     until = time.monotonic() + seconds
-    before = done_by(found)
+    before = found.recorder.ended.copy()
 
     def is_over() -> bool:
         check_failures(found)
-        more = done_by(found) - before
-        busy = all(more[writer.name] >= AT_LEAST for writer in found.writers)
+        ended = found.recorder.ended
+        busy = all(ended[each.name] >= before[each.name] + AT_LEAST for each in found.writers)
         return busy and time.monotonic() > until
 
     wait_for(is_over, f"{AT_LEAST} operations of every writer", seconds + TIMEOUT_S)
-
-
-def done_by(found: Stage) -> Counter[str]:
-    """How many operations of each process have ended."""
-    operations = found.recorder.operations
-    return Counter(each.process for each in operations if each.outcome is not Outcome.UNKNOWN)
 
 
 def check_failures(found: Stage) -> None:

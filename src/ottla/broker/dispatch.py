@@ -54,10 +54,10 @@ class Dispatcher:
                     answer = self._broker.peers.ask_controller(request, version=version)
                 else:
                     answer = api.handle(context, request)
-                if isinstance(answer, Coroutine):
-                    return self._start(api, context, answer)
                 if isinstance(answer, Pending):
                     return answer
+                if isinstance(answer, Coroutine):
+                    return self._start(api, context, answer)
                 reply = encode_response(answer, version, correlation_id)
         except (ProtocolError, CloseConnection):
             raise

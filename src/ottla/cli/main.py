@@ -1,42 +1,35 @@
-"""`ottla`: finds the command and runs it."""
+"""`ottla`: finds the command and runs it; whatever goes wrong ends in one sentence and an exit code."""
 
 from __future__ import annotations
 
-import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
 
-from ottla._version import __version__
 from ottla.base.errors import OttlaError
-from ottla.cli.commands import broker, up
-
-_COMMANDS = {"up": up, "broker": broker}
+from ottla.cli.parsing import complain, parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `ottla ARGV`; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="ottla",
-        description="Kafka's log, retold in Python: a broker any Kafka client can talk to.",
-    )
-    parser.add_argument("--version", action="version", version=f"ottla {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, command in _COMMANDS.items():
-        told = commands.add_parser(
-            name,
-            help=command.SUMMARY,
-            description=command.SUMMARY,
-            epilog=command.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.add_arguments(told)
-    arguments = parser.parse_args(argv)
+    arguments = parse(sys.argv[1:] if argv is None else list(argv))
     try:
-        code: int = _COMMANDS[arguments.command].run(arguments)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
         return code
-    except KeyboardInterrupt:  # before the broker listens to signals
+    except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read on has read enough. Python would complain at exit otherwise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OttlaError, OSError) as failure:
-        print(f"ottla {arguments.command}: {failure}", file=sys.stderr)
+        complain(f"{arguments.parser.prog}: {_sentence(failure)}")
         return 1
+
+
+def _sentence(failure: Exception) -> str:
+    if isinstance(failure, OSError) and failure.filename is not None:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)

@@ -314,8 +314,16 @@ class Consuming:
 
     def pause(self, partitions: Iterable[TopicPartition], paused: bool) -> None:
         """Return nothing of these partitions, or something again."""
-        for each in partitions:
-            self.positions[each].paused = paused
+        chosen = frozenset(partitions)
+        unread = self.positions.consumed(self.unread)
+        for each in chosen:
+            position = self.positions[each]
+            position.paused = paused
+            if paused and position.offset is not None and unread[each].offset < position.offset:
+                # What was taken out and not given out is fetched again when the pause is over.
+                position.seek(unread[each].offset)
+        if paused:
+            self._skip_unread(chosen)
         if self._running is not None:
             self._running.news.set()
 

@@ -10,7 +10,13 @@ from ottla.config.table import Settings
 class LiveSettings:
     """The one place that holds a broker's overlay; everybody reads `now`, nobody keeps a copy of it."""
 
-    __slots__ = ("deep_validation", "fetch_max_bytes", "now", "overlay")
+    __slots__ = (
+        "deep_validation",
+        "fetch_max_bytes",
+        "now",
+        "overlay",
+        "prefers_closest_replica",
+    )
 
     def __init__(self, settings: Settings) -> None:
         self.update(Overlay(settings))
@@ -21,6 +27,8 @@ class LiveSettings:
         self.now = overlay.effective()
         # Read for every request, so not through three attributes.
         self.fetch_max_bytes = self.now.server.fetch_max_bytes
+        selector = self.now.replication.replica_selector_class or ""
+        self.prefers_closest_replica = selector.endswith("RackAwareReplicaSelector")
         self.deep_validation = self.now.ottla.produce_validation == "deep"
 
     def log_config(self, overrides: Mapping[str, str]) -> LogConfig:

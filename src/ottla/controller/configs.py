@@ -13,6 +13,7 @@ from ottla.cluster.tree import Create, Op, Set
 from ottla.config.dynamic import alter_broker, alter_topic
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings, with_dynamic
+from ottla.controller.refusals import refused_setting
 from ottla.controller.requests import ConfigAlteration, ConfigResult, Decision, ResourceType
 from ottla.protocol.errors import ErrorCode
 
@@ -61,7 +62,7 @@ def _topic_change(image: Image, log: LogConfig, alteration: ConfigAlteration) ->
     try:
         values = alter_topic(_base(current, alteration), alteration.changes, log)
     except ConfigError as error:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        raise ApiError(ErrorCode.INVALID_CONFIG, refused_setting(error)) from None
     return _write(znodes.topic_config_path(name), current, values)
 
 

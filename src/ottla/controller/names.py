@@ -17,7 +17,10 @@ def why_invalid(name: str) -> str | None:
     if len(name) > MAX_NAME_LENGTH:
         return f"a topic name has at most {MAX_NAME_LENGTH} characters, and this has {len(name)}"
     if not _LEGAL.fullmatch(name):
-        return f"{name!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+        return (
+            f"Topic name is invalid: {name!r} contains one or more characters other than ASCII "
+            "alphanumerics, '.', '_' and '-'"
+        )
     return None
 
 

@@ -55,7 +55,9 @@ def _candidates(image: Image, factor: int) -> list[Candidate]:
     if factor > len(image.brokers):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"replication factor {factor} needs as many brokers; {len(image.brokers)} are alive",
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of "
+            f"{factor} cannot be reached because only {len(image.brokers)} broker(s) are registered "
+            "or some brokers have all their log directories cordoned.",
         )
     return [Candidate(broker.broker_id, broker.rack) for broker in image.brokers.values()]
 

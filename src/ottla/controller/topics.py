@@ -20,6 +20,7 @@ from ottla.controller.assignment import Replicas
 from ottla.controller.names import colliding, why_invalid
 from ottla.controller.placement import place_partitions, place_topic
 from ottla.controller.reassignment import topic_node
+from ottla.controller.refusals import refused_setting
 from ottla.controller.requests import Decision, NewPartitions, NewTopic, TopicRef, TopicResult
 from ottla.protocol.errors import ErrorCode
 
@@ -130,7 +131,7 @@ def _check_name(name: str, times: int, image: Image, made: set[str]) -> None:
     if why is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, why)
     if name in image.topics:
-        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic {name!r} already exists.")
     other = colliding(name, chain(image.topics, made))
     if other is not None:
         raise ApiError(
@@ -146,7 +147,7 @@ def _new_topic(
     try:
         configs = replace_topic(topic.configs, now.settings.log)
     except ConfigError as error:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        raise ApiError(ErrorCode.INVALID_CONFIG, refused_setting(error)) from None
     defaults = now.settings.topics
     placed = place_topic(
         now.image, topic, defaults.num_partitions, defaults.default_replication_factor, start
@@ -219,11 +220,13 @@ def _growth(now: Circumstances, request: NewPartitions) -> list[Op]:
         raise ApiError(unknown, unknown.message)
     present = len(topic.partitions)
     if request.count <= present:
-        why = "already has" if request.count == present else "cannot shrink: it has"
-        raise ApiError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"the topic {why} {present} partitions, and {request.count} were asked for",
-        )
+        why = f"Topic already has {present} partition(s)."
+        if request.count < present:
+            why = (
+                f"The topic {topic.name} currently has {present} partition(s); {request.count} "
+                "would not be an increase."
+            )
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, why)
     placed = place_partitions(now.image, topic, request)
     node = topic_node(topic, topic.partitions)
     node = node._replace(replicas=(*node.replicas, *placed))

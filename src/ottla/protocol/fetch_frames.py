@@ -6,12 +6,12 @@ v15 replica state. The tagged replica fields (directory id, high watermark) are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
 from struct import Struct, error
 from typing import Any, NamedTuple
 
 from ottla.base.errors import ProtocolError
-from ottla.protocol.topic_frames import write_topic
+from ottla.protocol.topic_frames import write_endpoints, write_topic
 from ottla.protocol.varint import (
     read_compact_length,
     read_unsigned_varint,
@@ -42,6 +42,7 @@ _ABORTED = Struct(">qq")
 _EPOCH_AND_OFFSET = Struct(">iq")
 _LEADER = Struct(">ii")
 _TAG_REPLICA_STATE = 1
+_FIRST_WITH_ENDPOINTS = 16
 
 
 class FetchPartition(NamedTuple):
@@ -218,6 +219,7 @@ def encode_fetch_response(
     session_id: int,
     topics: Iterable[tuple[str | bytes, list[PartitionData]]],
     topic_count: int,
+    endpoints: Sequence[tuple[int, str, int, str | None]] = (),
 ) -> list[Any]:
     """The whole reply in pieces; the records, or what stands for them, are passed on untouched."""
     flexible = version >= FIRST_FLEXIBLE
@@ -246,7 +248,7 @@ def encode_fetch_response(
         if flexible:
             out.append(0)
     if flexible:
-        out.append(0)
+        write_endpoints(out, endpoints if version >= _FIRST_WITH_ENDPOINTS else ())
     _INT32.pack_into(first, 0, size + len(out) - 4)
     return buffers
 

@@ -6,15 +6,17 @@ v8 record errors, v10 current leader (KIP-951).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct, error
 from typing import NamedTuple, TypeAlias
 
 from ottla.base.errors import ProtocolError
-from ottla.protocol.topic_frames import write_topic
+from ottla.protocol.topic_frames import write_endpoints, write_topic
 from ottla.protocol.varint import read_compact_length, skip_tagged_fields, write_unsigned_varint
 
 FIRST_FLEXIBLE = 9
 FIRST_WITH_TOPIC_ID = 13
+_FIRST_WITH_LEADER = 10
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -151,7 +153,10 @@ def _string(buf: memoryview, pos: int) -> tuple[str, int]:
 
 
 def encode_produce_response(
-    correlation_id: int, version: int, topics: list[tuple[str | bytes, list[PartitionResult]]]
+    correlation_id: int,
+    version: int,
+    topics: list[tuple[str | bytes, list[PartitionResult]]],
+    endpoints: Sequence[tuple[int, str, int, str | None]] = (),
 ) -> bytearray:
     """The whole reply frame, length included."""
     flexible = version >= FIRST_FLEXIBLE
@@ -172,7 +177,9 @@ def encode_produce_response(
                 out += plain_success
         if flexible:
             out.append(0)
-    out += b"\0\0\0\0\0" if flexible else b"\0\0\0\0"  # no throttle; no tagged fields
+    out += b"\0\0\0\0"  # no throttle
+    if flexible:
+        write_endpoints(out, endpoints if version >= _FIRST_WITH_LEADER else ())
     _FRAME.pack_into(out, 0, len(out) - 4, correlation_id)
     return out
 
@@ -209,7 +216,7 @@ def _write_flexible_details(out: bytearray, version: int, result: PartitionResul
         _write_compact_nullable(out, message)
         out.append(0)
     _write_compact_nullable(out, result.error_message)
-    if result.current_leader is not None and version >= 10:
+    if result.current_leader is not None and version >= _FIRST_WITH_LEADER:
         out += b"\x01\x00\x09" + _LEADER.pack(*result.current_leader) + b"\0"
     else:
         out.append(0)

@@ -35,7 +35,14 @@ class Proposal(NamedTuple):
 class Follower:
     """How far one follower is, as its fetches tell."""
 
-    __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "fetched_ms", "leader_end_offset")
+    __slots__ = (
+        "broker_epoch",
+        "caught_up_ms",
+        "end_offset",
+        "fetched_ms",
+        "leader_end_offset",
+        "told_high_watermark",
+    )
 
     def __init__(self, caught_up_ms: int) -> None:
         self.end_offset = _UNKNOWN
@@ -43,6 +50,7 @@ class Follower:
         self.caught_up_ms = caught_up_ms
         self.fetched_ms = 0
         self.leader_end_offset = 0
+        self.told_high_watermark = _UNKNOWN
 
     def fetched(self, offset: int, leader_end_offset: int, now_ms: int) -> None:
         """It asks for `offset`, so it holds everything below.
@@ -61,13 +69,15 @@ class Follower:
 class Leadership:
     """One leader epoch of one partition, seen by its leader."""
 
-    __slots__ = ("_followers", "_me", "_placed", "_start_offset", "pending")
+    __slots__ = ("_followers", "_me", "_placed", "_start_offset", "pending", "tells_at_once")
 
     def __init__(self, me: int, placed: PartitionImage, end_offset: int, now_ms: int) -> None:
         self._me = me
         self._placed = placed
         self._start_offset = end_offset
         self.pending: Proposal | None = None
+        # Whether followers that wait want to hear when the high watermark moves, and not only of records.
+        self.tells_at_once = False
         self._followers = {each: Follower(now_ms) for each in placed.replicas if each != me}
 
     def adopt(self, placed: PartitionImage, now_ms: int) -> None:
@@ -134,6 +144,15 @@ class Leadership:
         """The controller will not have it: go on from what is confirmed."""
         if self.pending == proposal:
             self.pending = None
+
+    def tell(self, broker_id: int, high_watermark: int) -> bool:
+        """A follower is about to be told the high watermark; whether that is news to it."""
+        self.tells_at_once = True
+        follower = self._followers.get(broker_id)
+        if follower is None or follower.told_high_watermark >= high_watermark:
+            return False
+        follower.told_high_watermark = high_watermark
+        return True
 
     def end_offset_of(self, broker_id: int) -> int:
         """How far a follower is; -1 if it has not been heard of."""

@@ -287,8 +287,11 @@ class Partition:
             return
         log.high_watermark = held
         _settle(self._committed, held)
-        if self._fetch_waiters:
+        if self.leadership is not None and self.leadership.tells_at_once:
             self.wake()
+        else:
+            for waiter in tuple(self._fetch_waiters):
+                waiter.wake()
 
     def _held_end(self) -> int:
         log = self.log

@@ -67,6 +67,16 @@ class Partitions:
 
     def leader(self, topic: Topic, index: int) -> Partition:
         """The partition, which this broker must lead."""
+        partition = self.readable(topic, index)
+        if not partition.is_leader:
+            raise ApiError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"{partition.tp} is led by {partition.placed.leader}",
+            )
+        return partition
+
+    def readable(self, topic: Topic, index: int) -> Partition:
+        """The partition, of which this broker must have a replica that works."""
         partitions = self._topics.get(topic)
         partition = None if partitions is None else partitions.get(index)
         if partition is None:
@@ -74,11 +84,6 @@ class Partitions:
         if partition.log.log_dir.offline is not None:
             raise ApiError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} is offline"
-            )
-        if not partition.is_leader:
-            raise ApiError(
-                ErrorCode.NOT_LEADER_OR_FOLLOWER,
-                f"{partition.tp} is led by {partition.placed.leader}",
             )
         return partition
 

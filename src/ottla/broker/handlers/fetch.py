@@ -13,7 +13,10 @@ from ottla.base.errors import ApiError, StorageError
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
 from ottla.broker.fetch_sessions import Opened
+from ottla.broker.leader_hints import hinted_nodes, leader_hint
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
+from ottla.broker.topic_views import Node
+from ottla.cluster.image import NO_LEADER
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.fetch_frames import (
     FIRST_WITH_TOPIC_ID,
@@ -23,6 +26,7 @@ from ottla.protocol.fetch_frames import (
     encode_fetch_response,
     parse_fetch,
 )
+from ottla.replication.closest import closest_replica
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.fs import FileRegion
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from ottla.storage.log_read import ColdRead
 
 _DOES_NOT_EXIST = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+_FIRST_WITH_RACK = 11
 # Each borrows a descriptor until it has been read.
 _MAX_COLD_READS = 64
 
@@ -94,10 +99,11 @@ class _Fetch:
         self._size, self._urgent = 0, False
         unknown = 0
         partitions = self._context.broker.partitions
+        find = partitions.readable if self._may_follow else partitions.leader
         for topic, wanted in self._opened.partitions:
             try:
                 data = self._read(
-                    partitions.leader(topic, wanted.partition), wanted, self._max_bytes - self._size
+                    find(topic, wanted.partition), wanted, self._max_bytes - self._size
                 )
             except (ApiError, StorageError) as failure:
                 data = PartitionData(wanted.partition, error_code_of(failure))
@@ -125,6 +131,12 @@ class _Fetch:
                 self._context.broker.now_ms(),
             )
         high_watermark = partition.high_watermark
+        if self._follower_id >= 0 and self._context.broker.settings.prefers_closest_replica:
+            # Those who read from followers see what is committed no later than others (KIP-392).
+            leadership = partition.leadership
+            self._urgent |= leadership is not None and leadership.tell(
+                self._follower_id, high_watermark
+            )
         stable = partition.last_stable_offset
         upper = self._upper(partition, high_watermark, stable)
         log_start = partition.log.start_offset
@@ -132,6 +144,17 @@ class _Fetch:
             self._urgent = True
             return PartitionData(
                 wanted.partition, 0, high_watermark, stable, log_start, diverging_epoch=diverging
+            )
+        closest = self._closest(partition, wanted)
+        if closest >= 0:
+            self._urgent = True
+            return PartitionData(
+                wanted.partition,
+                0,
+                high_watermark,
+                stable,
+                log_start,
+                preferred_read_replica=closest,
             )
         records: Piece = b""
         aborted: tuple[tuple[int, int], ...] | None = () if self._request.read_committed else None
@@ -154,6 +177,20 @@ class _Fetch:
         return PartitionData(
             wanted.partition, 0, high_watermark, stable, log_start, records, aborted
         )
+
+    @property
+    def _may_follow(self) -> bool:
+        """Whether a follower may answer, too (KIP-392): consumers of that version look for the closest replica."""
+        return self._follower_id < 0 and self._context.version >= _FIRST_WITH_RACK
+
+    def _closest(self, partition: Partition, wanted: FetchPartition) -> int:
+        """The replica that a consumer had better ask; -1 if that is us."""
+        if not (self._request.rack_id and partition.leadership is not None):
+            return NO_LEADER
+        if not self._context.broker.settings.prefers_closest_replica:
+            return NO_LEADER
+        image = self._context.broker.metadata.image
+        return closest_replica(image, partition, self._request.rack_id, wanted.fetch_offset)
 
     def _upper(self, partition: Partition, high_watermark: int, stable: int) -> int:
         """Consumers see what is committed; followers fetch what is to become so."""
@@ -234,6 +271,7 @@ class _Fetch:
         session = self._opened.session
         find = self._context.broker.partitions.find
         topics: dict[str | bytes, list[PartitionData]] = {}
+        endpoints = self._name_leaders() if self._urgent else ()
         for topic, data in self._data:
             if session is not None:
                 key = (topic, data.partition)
@@ -250,7 +288,18 @@ class _Fetch:
             session.id if session is not None else 0,
             topics.items(),
             len(topics),
+            endpoints,
         )
+
+    def _name_leaders(self) -> list[Node]:
+        """Say of partitions that moved who leads them; where those are reached."""
+        image, leaders = self._context.broker.metadata.image, set()
+        for place, (topic, data) in enumerate(self._data):
+            hint = leader_hint(image, topic, data.partition, data.error)
+            if hint is not None:
+                leaders.add(hint[0])
+                self._data[place] = topic, data._replace(current_leader=hint)
+        return hinted_nodes(image, self._context.connection.listener, leaders)
 
 
 def _read_now(data: PartitionData) -> PartitionData:

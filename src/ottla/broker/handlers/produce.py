@@ -16,8 +16,9 @@ from ottla.base.errors import ApiError, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.broker import metrics, transaction_entry
 from ottla.broker.context import RequestContext
+from ottla.broker.leader_hints import hinted_nodes, leader_hint
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
-from ottla.broker.topic_views import INTERNAL_TOPICS
+from ottla.broker.topic_views import INTERNAL_TOPICS, Node
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.produce_frames import (
@@ -72,8 +73,8 @@ class _Produce:
     """One request under way."""
 
     __slots__ = (
-        "acks", "awaited", "context", "deep", "entered", "now_ms", "pending", "results", "timeout_ms", "timer",
-        "topics", "transactional_id",
+        "acks", "awaited", "context", "deep", "entered", "failed", "now_ms", "pending", "results", "timeout_ms",
+        "timer", "topics", "transactional_id",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
@@ -85,6 +86,7 @@ class _Produce:
         self.now_ms = context.broker.now_ms()
         self.deep = context.broker.settings.deep_validation
         self.results: Results = []
+        self.failed = False
         # Where in the results the acknowledgement is still out.
         self.awaited: set[tuple[int, int]] = set()
         self.pending: Pending | None = None
@@ -151,7 +153,7 @@ class _Produce:
                         return self._go_on_beside_the_loop()
                     results.append(self._append(partition, batch, results))
                 except (ApiError, StorageError) as failure:
-                    results.append(_failed(index, failure))
+                    results.append(self._failed(index, failure))
         return self._reply()
 
     def _leader(self, topic: str | bytes, index: int) -> Partition:
@@ -215,6 +217,27 @@ class _Produce:
                 unavailable=ErrorCode.NOT_ENOUGH_REPLICAS,
             ) from None
 
+    def _failed(self, index: int, failure: ApiError | StorageError) -> PartitionResult:
+        self.failed = True
+        code = error_code_of(failure)
+        metrics.PRODUCE_ERRORS.labels(error=ErrorCode(code).name).value += 1
+        if isinstance(failure, InvalidRecords):
+            return PartitionResult(
+                index, code, record_errors=tuple(failure.record_errors), error_message=str(failure)
+            )
+        return PartitionResult(index, code, error_message=str(failure))
+
+    def _name_leaders(self) -> list[Node]:
+        """Say of partitions that moved who leads them; where those are reached."""
+        image, leaders = self.context.broker.metadata.image, set()
+        for topic, results in self.results:
+            for place, result in enumerate(results):
+                hint = leader_hint(image, topic, result.partition, result.error)
+                if hint is not None:
+                    leaders.add(hint[0])
+                    results[place] = result._replace(current_leader=hint)
+        return hinted_nodes(image, self.context.connection.listener, leaders)
+
     def _waits(self, partition: Partition) -> bool:
         return self.acks == _ALL or (self.acks == 1 and partition.syncs_every_batch)
 
@@ -239,6 +262,7 @@ class _Produce:
             self.pending.resolve(self._encoded())
 
     def _fail(self, place: tuple[int, int], error: int) -> None:
+        self.failed = True
         results = self.results[place[0]][1]
         results[place[1]] = PartitionResult(results[place[1]].partition, error)
 
@@ -251,8 +275,9 @@ class _Produce:
 
     def _encoded(self) -> Buffers | None:
         if self.acks != 0:
+            endpoints = self._name_leaders() if self.failed else ()
             return encode_produce_response(
-                self.context.correlation_id, self.context.version, self.results
+                self.context.correlation_id, self.context.version, self.results, endpoints
             )
         for topic, results in self.results:
             for result in results:
@@ -290,7 +315,7 @@ class _Produce:
                 try:
                     results.append(await self._append_one(topic, index, records, results))
                 except (ApiError, StorageError) as failure:
-                    results.append(_failed(index, failure))
+                    results.append(self._failed(index, failure))
         reply = self._reply()
         if not isinstance(reply, Pending):
             pending.resolve(reply)
@@ -310,13 +335,3 @@ class _Produce:
 def _continues(partition: Partition, producer: Producer) -> bool:
     """Whether a transaction is open here already, so that nobody needs to be asked."""
     return partition.log.producers.in_transaction(*producer)
-
-
-def _failed(index: int, failure: ApiError | StorageError) -> PartitionResult:
-    code = error_code_of(failure)
-    metrics.PRODUCE_ERRORS.labels(error=ErrorCode(code).name).value += 1
-    if isinstance(failure, InvalidRecords):
-        return PartitionResult(
-            index, code, record_errors=tuple(failure.record_errors), error_message=str(failure)
-        )
-    return PartitionResult(index, code, error_message=str(failure))

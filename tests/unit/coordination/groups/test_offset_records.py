@@ -43,10 +43,15 @@ def test_a_key_is_kafkas() -> None:
     assert decode_key(bytes.fromhex(KAFKA_KEY)) == OffsetKey("g", "topic-679fe5dd8a83", 1)
 
 
+def read(value: bytes) -> Committed:
+    """A position without the answer that it keeps, which other tests look at."""
+    return decode_value(value)._replace(wire=b"")
+
+
 @pytest.mark.parametrize(("written", "committed"), KAFKA_VALUES.items())
 def test_a_value_is_kafkas(written: str, committed: Committed) -> None:
     assert encode_value(committed).hex() == written
-    assert decode_value(bytes.fromhex(written)) == committed
+    assert read(bytes.fromhex(written)) == committed
 
 
 def test_keys_of_brokers_before_0_9_are_read() -> None:
@@ -56,10 +61,10 @@ def test_keys_of_brokers_before_0_9_are_read() -> None:
 def test_values_of_all_older_versions_are_read() -> None:
     text = struct.pack(">h", 4) + b"meta"
     old = struct.pack(">hq", 0, 5) + text + struct.pack(">q", 77)
-    assert decode_value(old) == Committed(5, metadata="meta", commit_timestamp_ms=77)
+    assert read(old) == Committed(5, metadata="meta", commit_timestamp_ms=77)
     assert decode_value(b"\0\2" + old[2:]) == decode_value(old)
     third = struct.pack(">hqi", 3, 5, 9) + text + struct.pack(">q", 77)
-    assert decode_value(third) == Committed(5, 9, "meta", 77)
+    assert read(third) == Committed(5, 9, "meta", 77)
 
 
 def test_tags_of_a_later_kafka_are_skipped() -> None:
@@ -86,6 +91,7 @@ positions = st.builds(
     topic_id=st.uuids(),
     partition_index=st.just(-1),
     error_code=st.just(0),
+    wire=st.just(b""),
 )
 
 
@@ -101,7 +107,7 @@ def test_any_value_comes_back(position: Committed, expire_ms: int) -> None:
     kept = Committed(position.committed_offset, metadata=position.metadata)._replace(
         commit_timestamp_ms=position.commit_timestamp_ms, expire_timestamp_ms=expire_ms
     )
-    assert decode_value(encode_value(written)) == (written if expire_ms == NO_EXPIRY else kept)
+    assert read(encode_value(written)) == (written if expire_ms == NO_EXPIRY else kept)
 
 
 @given(st.binary(max_size=60))

@@ -1,0 +1,196 @@
+"""How results are printed: tables for people, JSON and CSV for programs, progress on a terminal alone.
+
+A table needs no library: widths, a bold head and a bar are all that is asked for, and a command that
+waits for one feels slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TextIO, TypeAlias
+
+from ottla.cli.moments import short_count
+
+Row: TypeAlias = Mapping[str, Any]
+
+FORMATS: Final = ("table", "json", "ndjson", "csv")
+_STYLES: Final = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
+_NOTHING: Final = "-"
+_BAR_CELLS: Final = 30
+_REDRAW_S: Final = 0.1
+_LINE_EVERY_S: Final = 10.0
+
+
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
+    """-o, which every command that shows something has."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=FORMATS,
+        default="table",
+        help="how to print the result (default: table)",
+    )
+
+
+def show(rows: Iterable[Row], output: str, *, nothing: str = "") -> None:
+    """Print rows that all have the same keys; `nothing` is said to a person where there are none."""
+    writer = RowWriter(output)
+    for row in rows:
+        writer.write(row)
+    writer.close()
+    if not writer.count and nothing and output == "table":
+        sys.stdout.flush()
+        print(nothing, file=sys.stderr)
+
+
+def show_one(row: Row, output: str) -> None:
+    """Print one thing: its properties below one another, or as a JSON object."""
+    if output == "csv":
+        show([row], output)
+    elif output == "table":
+        width = max(len(_title(key)) for key in row)
+        for key, value in row.items():
+            print(f"{paint(_title(key).ljust(width), 'bold')}  {_cell(value)}")
+    else:
+        print(_json(row, indent=2 if output == "json" else None))
+
+
+class RowWriter:
+    """Prints rows one by one: a table when all are there, everything else at once."""
+
+    def __init__(self, output: str, to: TextIO | None = None) -> None:
+        self._output = output
+        self._to = sys.stdout if to is None else to
+        self._rows: list[Row] = []
+        self._csv: Any = None
+        self.count = 0
+
+    def write(self, row: Row) -> None:
+        """One more row."""
+        self.count += 1
+        if self._output == "table":
+            self._rows.append(row)
+        elif self._output == "csv":
+            self._write_csv(row)
+        elif self._output == "ndjson":
+            self._to.write(_json(row) + "\n")
+        else:
+            self._to.write(("[\n" if self.count == 1 else ",\n") + _json(row))
+
+    def close(self) -> None:
+        """There will be no more."""
+        if self._output == "json":
+            self._to.write("\n]\n" if self.count else "[]\n")
+        elif self._rows:
+            self._to.write("\n".join(table(self._rows)) + "\n")
+
+    def _write_csv(self, row: Row) -> None:
+        import csv
+
+        if self._csv is None:
+            self._csv = csv.writer(self._to, lineterminator="\n")
+            self._csv.writerow(row)
+        self._csv.writerow(["" if each is None else _cell(each) for each in row.values()])
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """The lines of a table: titles above columns, numbers to the right."""
+    keys = list(rows[0])
+    cells = [[_cell(row[key]) for key in keys] for row in rows]
+    right = [all(_is_number(row[key]) for row in rows) for key in keys]
+    widths = [max(len(_title(key)), *(len(row[n]) for row in cells)) for n, key in enumerate(keys)]
+    head = paint(_line([_title(key) for key in keys], widths, right), "bold")
+    return [head, *(_line(row, widths, right) for row in cells)]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (
+        cell.rjust(width) if to_right else cell.ljust(width)
+        for cell, width, to_right in zip(cells, widths, right, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ").upper()
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return _NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, list | tuple):
+        return ",".join(map(_cell, value)) or _NOTHING
+    if isinstance(value, dict):
+        return _json(value)
+    return str(value)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def paint(text: str, style: str, to: TextIO | None = None) -> str:
+    """The text in a style, where it goes to a terminal whose user has not asked for plain text."""
+    if not is_terminal(sys.stdout if to is None else to) or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person looks at it."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Progress:
+    """How far a long task is: a bar on a terminal, now and then a line elsewhere; on stderr."""
+
+    def __init__(self, what: str, total: int | None) -> None:
+        self._what = what
+        self._total = total
+        self._began = time.monotonic()
+        self._next = self._began
+        self._bar = is_terminal(sys.stderr)
+        if not self._bar:
+            self._next += _LINE_EVERY_S
+        self.count = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._began
+
+    def advance(self, count: int = 1) -> None:
+        """So many more are done."""
+        self.count += count
+        if time.monotonic() >= self._next:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._next = time.monotonic() + (_REDRAW_S if self._bar else _LINE_EVERY_S)
+        rate = f"{short_count(self.count / max(self.elapsed_s, 1e-9))}/s"
+        if not self._bar:
+            print(f"{self.count} {self._what}, {rate}", file=sys.stderr)
+            return
+        share = min(1.0, self.count / self._total) if self._total else 0.0
+        full = round(share * _BAR_CELLS)
+        bar = f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {share:4.0%}  " if self._total else ""
+        print(f"\r\x1b[K{bar}{self.count} {self._what}  {rate}", end="", file=sys.stderr)
+
+    def close(self) -> None:
+        """Take the bar away: what comes now is the result."""
+        if self._bar:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

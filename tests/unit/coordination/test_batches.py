@@ -1,0 +1,35 @@
+"""The batch that a coordinator writes is what the general builder makes of the same records."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ottla.coordination.batches import encode
+from ottla.coordination.decision import KeyValue, Transactional
+from ottla.protocol.records.batch import parse_header
+from ottla.protocol.records.builder import build_batch
+from ottla.protocol.records.record import Record
+
+NOW_MS = 1_700_000_000_000
+records = st.lists(
+    st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=200)), min_size=1, max_size=80
+)
+
+
+@given(records, st.none() | st.builds(Transactional, st.integers(0, 99), st.integers(0, 9)))
+def test_it_equals_what_the_builder_makes(
+    written: list[KeyValue], transactional: Transactional | None
+) -> None:
+    producer = {}
+    if transactional is not None:
+        producer = {
+            "producer_id": transactional.producer_id,
+            "producer_epoch": transactional.producer_epoch,
+        }
+    general = build_batch(
+        [Record(0, NOW_MS, key, value) for key, value in written],
+        transactional=transactional is not None,
+        **producer,
+    )
+    header, batch = encode(written, transactional, NOW_MS)
+    assert batch == general
+    assert header == parse_header(general)._replace(crc=0)
