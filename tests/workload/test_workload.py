@@ -17,7 +17,7 @@ from tests.workload.workload import perform, stage
 pytestmark = [pytest.mark.compat, pytest.mark.slow]
 
 LONG = os.environ.get("OTTLA_FAULTS") == "1"
-SECONDS, KILLS = (60.0, 20) if LONG else (2.0, 2)
+SECONDS, KILLS = (60.0, 20) if LONG else (1.5, 2)
 MUTANT_SECONDS = 1.0
 
 READERS: Final = ("careful", "careless")

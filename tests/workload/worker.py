@@ -86,8 +86,11 @@ class Worker(Thread):
         """It is enough; fails as the thread has failed."""
         self.enough.set()
         self.going_on.set()
-        self.join(TIMEOUT_S)
-        assert not self.is_alive(), f"{self.name} hangs"
+        while self.is_alive():
+            before = self.recorder.ended[self.name]
+            self.join(TIMEOUT_S)
+            progresses = self.recorder.ended[self.name] > before
+            assert progresses or not self.is_alive(), f"{self.name} hangs"
         if self.failure is not None:
             raise AssertionError(f"{self.name} failed: {self.failure!r}") from self.failure
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.checker.check import check
-from tests.checker.expectations import Copy, Expectations
+from tests.checker.expectations import Copy, Expectations, Ledger
 from tests.checker.history import Action, Isolation, Outcome
 from tests.checker.report import Report
 from tests.support.clients import create_named
@@ -22,7 +22,7 @@ from tests.workload.network import Network
 from tests.workload.readers import Member, Observer, Reader, read_all
 from tests.workload.recorder import Recorder
 from tests.workload.worker import TIMEOUT_S, Worker, key_of
-from tests.workload.writers import IdempotentWriter, Rivals, TransactionalWriter
+from tests.workload.writers import MONEY, IdempotentWriter, Rivals, TransactionalWriter
 
 PARTITIONS: Final = 3
 GROUP: Final = "readers"
@@ -232,5 +232,11 @@ def verdict(found: Stage) -> Report:
         original=lambda value: value.partition(ATTEMPT)[0],
         record_key=lambda value: value.rpartition(".")[0],
     )
+    ledger = Ledger(
+        name="accounts",
+        keys=frozenset(found.source_keys),
+        amount=lambda value: int(value.partition(MONEY)[2] or 0),
+    )
     copies = any(isinstance(worker, Copier) for worker in found.readers)
-    return check(found.recorder.operations, Expectations(copies=(copy,) if copies else ()))
+    promises = Expectations(copies=(copy,) if copies else (), ledgers=(ledger,))
+    return check(found.recorder.operations, promises)

@@ -13,6 +13,8 @@ from tests.workload.worker import TIMEOUT_S, Worker, key_of, until_done
 
 PAUSE_S = 0.002
 FLUSH_TIMEOUT_S = 2.0
+MONEY = "$"
+"""Stands in a value before the amount."""
 ABORT_TIMEOUT_S = 0.2
 """librdkafka waits as long as it may for answers that were lost, and gives up only when it is asked to abort again."""
 
@@ -127,9 +129,9 @@ class Transaction:
 
 
 class TransactionalWriter(Writer):
-    """Writes one transaction after another to all logs, and aborts some."""
+    """Moves money between accounts, one transaction after another, to all logs; some are aborted."""
 
-    RECORDS = 4
+    TRANSFERS = 2
     ABORTED = 0.4
 
     def begin(self) -> None:
@@ -153,9 +155,11 @@ class TransactionalWriter(Writer):
 
     def attempt(self, transaction: Transaction) -> None:
         """Write, and end it one way or the other."""
-        for _ in range(self.RECORDS):
-            partition = self.chance.randrange(self.partitions)
-            transaction.write(self.topic, partition, self.value())
+        for _ in range(self.TRANSFERS):
+            amount = self.chance.randrange(1, 100)
+            for entry in (amount, -amount):
+                partition = self.chance.randrange(self.partitions)
+                transaction.write(self.topic, partition, f"{self.value()}{MONEY}{entry}")
         if self.chance.random() < self.ABORTED:
             # Some are in the log when they are aborted, some are not yet.
             wait_s = TIMEOUT_S if self.chance.random() < 0.8 else 0

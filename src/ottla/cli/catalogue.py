@@ -52,7 +52,7 @@ NOUNS: Final = {
   ottla topics describe orders
 """,
         {
-            "list": "List topics with their partitions, records and bytes.",
+            "list": "List topics, with --long what they hold.",
             "describe": "Show a topic: who leads its partitions, where they begin and end.",
             "create": "Make topics.",
             "alter": "Give a topic more partitions, or other settings.",

@@ -63,18 +63,14 @@ def client_settings(arguments: argparse.Namespace) -> dict[str, str]:
     return settings
 
 
-def known_to(
-    table: type[ClientSettings], settings: Mapping[str, str], *own: str
-) -> dict[str, Any]:
+def known_to(table: type[ClientSettings], settings: Mapping[str, str], *own: str) -> dict[str, Any]:
     """The settings that this sort of client knows: a context may serve clients of all sorts.
 
     What was given with -X for this command alone is kept: its client refuses it with a sentence.
     """
     from ottla.client.settings import is_known
 
-    return {
-        name: value for name, value in settings.items() if is_known(table, name) or name in own
-    }
+    return {name: value for name, value in settings.items() if is_known(table, name) or name in own}
 
 
 def assignments(texts: list[str], option: str) -> dict[str, str]:

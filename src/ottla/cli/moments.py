@@ -9,7 +9,14 @@ from typing import Final
 
 from ottla.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
-_UNITS: Final = {"ms": 1, "s": SECOND_MS, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
+_UNITS: Final = {
+    "ms": 1,
+    "s": SECOND_MS,
+    "m": MINUTE_MS,
+    "h": HOUR_MS,
+    "d": DAY_MS,
+    "w": 7 * DAY_MS,
+}
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 
 

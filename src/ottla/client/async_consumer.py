@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ottla.base.ids import TopicPartition
-from ottla.client.administration.offsets import EARLIEST, LATEST
 from ottla.client.consumer_record import ConsumerRecord
+from ottla.client.consumer_settings import EARLIEST, LATEST
 from ottla.client.consuming import Committed, Consuming, Listener, Listeners, OffsetAndTimestamp
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata

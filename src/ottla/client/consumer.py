@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ottla.base.ids import TopicPartition
-from ottla.client.administration.offsets import EARLIEST, LATEST
 from ottla.client.consumer_record import ConsumerRecord
+from ottla.client.consumer_settings import EARLIEST, LATEST
 from ottla.client.consuming import Committed, Consuming, Listener, Listeners, OffsetAndTimestamp
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
@@ -19,7 +19,7 @@ from ottla.client.sync import LoopThread
 
 T = TypeVar("T")
 _LONG_S = 3_600.0
-_AHEAD = 8
+_AHEAD = 4
 """Polls that one visit to the loop's thread provides for."""
 _FRESH_S = 0.05
 """Whoever polls serves the group at least this often."""
@@ -112,8 +112,15 @@ class Consumer:
         """Work in which listeners may be called."""
         if not self._listened_to:
             return self._thread.run(work)
-        errand = _Errand()
+        errand, before = _Errand(), self._core.call
         self._core.call = errand.call
+        try:
+            return self._accompany(errand, work)
+        finally:
+            # A listener may itself have begun an errand: the outer one goes on.
+            self._core.call = before
+
+    def _accompany(self, errand: _Errand, work: Coroutine[Any, Any, T]) -> T:
         wish = self._thread.run(errand.begin(work))
         while wish is not None:
             error: BaseException | None = None

@@ -11,6 +11,9 @@ from ottla.client.settings import ClientSettings
 from ottla.config.kinds import Bool, Int, Kind, ListOf, OneOf, OptionalText
 from ottla.config.setting import setting
 
+LATEST: Final = -1
+EARLIEST: Final = -2
+"""What ListOffsets takes for the ends of a log."""
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 READ_COMMITTED: Final = "read_committed"
@@ -205,6 +208,13 @@ def check_consumer(settings: ConsumerSettings) -> ConsumerSettings:
         if name in settings.given:
             raise ConfigError(name, None, "is the broker's to decide with group.protocol=consumer")
     return settings
+
+
+def reset_timestamp(reset: str, now_ms: int) -> int | None:
+    """The timestamp to look a position up by, or the protocol's number for an end; None for none."""
+    if reset.startswith(_BY_DURATION):
+        return now_ms - duration_ms(reset)
+    return {"earliest": EARLIEST, "latest": LATEST}.get(reset)
 
 
 def duration_ms(reset: str) -> int:

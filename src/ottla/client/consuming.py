@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
-from ottla.client.administration.offsets import EARLIEST, LATEST, Offsets
+from ottla.client.administration.offsets import Offsets
 from ottla.client.classic_membership import ClassicMembership
 from ottla.client.cluster import Cluster
 from ottla.client.commits import Commits
@@ -20,10 +20,11 @@ from ottla.client.consumer_membership import ConsumerMembership
 from ottla.client.consumer_record import ConsumerRecord, Deserializers
 from ottla.client.consumer_settings import (
     CLASSIC,
+    LATEST,
     READ_COMMITTED,
     ConsumerSettings,
     check_consumer,
-    duration_ms,
+    reset_timestamp,
 )
 from ottla.client.errors import RequestTimedOut, api_error, is_retriable
 from ottla.client.fetcher import Fetcher
@@ -249,15 +250,13 @@ class Consuming:
         await self._reset()
 
     def _reset_of(self, partition: TopicPartition) -> int:
-        reset = self.settings.auto_offset_reset
-        if reset == "none":
+        timestamp = reset_timestamp(self.settings.auto_offset_reset, int(time.time() * 1000))
+        if timestamp is None:
             raise api_error(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{partition} has no committed offset, and auto.offset.reset is none; seek to one",
             )
-        if reset in ("earliest", "latest"):
-            return EARLIEST if reset == "earliest" else LATEST
-        return int(time.time() * 1000) - duration_ms(reset)
+        return timestamp
 
     async def _reset(self) -> None:
         wanted = self.positions.to_reset()

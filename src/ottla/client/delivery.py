@@ -8,6 +8,9 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias
 
 from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
+
+log = logger(__name__)
 
 Callback: TypeAlias = Callable[["RecordMetadata | None", "Exception | None"], Any]
 """Called with where the record is, or with why it is nowhere."""
@@ -95,7 +98,11 @@ class Outcome:
             self.done = True
             waiters, self._waiters = self._waiters, []
         for delivery, callback in self._callbacks:
-            callback(*delivery.outcome())
+            try:
+                callback(*delivery.outcome())
+            except Exception:
+                # Somebody else's mistake must not keep the other records of the batch from being told.
+                log.exception("a delivery callback failed", partition=str(self.target))
         for wake in waiters:
             wake()
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 from ottla.base.errors import OttlaError, ProtocolError
 from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
-from ottla.client.administration.offsets import EARLIEST, LATEST
 from ottla.client.cluster import Cluster
 from ottla.client.consumer_record import ConsumerRecord, Deserializers
-from ottla.client.consumer_settings import READ_COMMITTED, ConsumerSettings
+from ottla.client.consumer_settings import (
+    LATEST,
+    READ_COMMITTED,
+    ConsumerSettings,
+    reset_timestamp,
+)
 from ottla.client.errors import api_error, error_code, is_retriable
 from ottla.client.fetched import Fetched
-from ottla.client.positions import Position, Positions
+from ottla.client.positions import NOBODY, Position, Positions
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.fetch import (
     FetchPartition,
@@ -116,16 +121,25 @@ class Fetcher:
             if position.not_before_ms > now_ms:
                 later_ms = min(later_ms or position.not_before_ms, position.not_before_ms)
                 continue
-            found = self._metadata.view.partition(*partition)
-            if found is None or found.leader not in self._metadata.view.brokers:
+            node = self._node_for(partition, position, now_ms)
+            if node is None:
                 self.refresh()
-            elif found.leader not in self._busy:
-                wanted.setdefault(found.leader, []).append((partition, position))
+            elif node not in self._busy:
+                wanted.setdefault(node, []).append((partition, position))
         for leader, partitions in wanted.items():
             self._busy.add(leader)
             self._tasks.spawn(self._fetch(leader, partitions))
         if later_ms is not None:
             self._loop.call_at(later_ms / 1000, self.pump)
+
+    def _node_for(self, partition: TopicPartition, position: Position, now_ms: float) -> int | None:
+        """Whom to ask: the replica that the leader recommended to this rack (KIP-392), else the leader."""
+        view = self._metadata.view
+        node, until_ms = position.preferred
+        if node in view.brokers and now_ms < until_ms:
+            return node
+        found = view.partition(*partition)
+        return found.leader if found is not None and found.leader in view.brokers else None
 
     async def _fetch(self, leader: int, wanted: list[tuple[TopicPartition, Position]]) -> None:
         asked = {partition: (position, position.fetch_offset) for partition, position in wanted}
@@ -196,6 +210,10 @@ class Fetcher:
             # The leader's log was cut behind what this consumer read (KIP-320): go on where it goes on.
             position.seek(min(offset, data.diverging_epoch.end_offset), data.diverging_epoch.epoch)
             return
+        if data.preferred_read_replica >= 0:
+            until_ms = self._loop.time() * 1000 + self._settings.metadata_max_age_ms
+            position.preferred = (data.preferred_read_replica, until_ms)
+            return
         aborted = None
         if self._committed_only:
             aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
@@ -212,31 +230,36 @@ class Fetcher:
     def _refused(
         self, partition: TopicPartition, position: Position, offset: int, code: int
     ) -> None:
+        position.preferred = NOBODY
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            if position.fetch_offset != offset:
-                return
-            if position.fetched or position.ready_at < len(position.ready):
-                position.fetch_offset = offset
-                position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
-                return
-            reset = self._settings.auto_offset_reset
-            if reset == "none":
-                self._failure = api_error(
-                    code,
-                    f"{partition} has no offset {offset} any more, or not yet, and auto.offset.reset "
-                    "is none; seek to another",
-                )
-            position.ask_reset(EARLIEST if reset == "earliest" else LATEST)
+            self._out_of_range(partition, position, offset)
         elif error_code(code).retriable:
             position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
             self.refresh()
         else:
             self._failure = api_error(code, f"{partition}: {error_code(code).message}")
 
+    def _out_of_range(self, partition: TopicPartition, position: Position, offset: int) -> None:
+        if position.fetch_offset != offset:
+            return  # it has moved since
+        if position.fetched or position.ready_at < len(position.ready):
+            # What was fetched before is read first; then there is time for this.
+            position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+            return
+        reset = reset_timestamp(self._settings.auto_offset_reset, int(time.time() * 1000))
+        if reset is None:
+            self._failure = api_error(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{partition} has no offset {offset} any more, or not yet, and auto.offset.reset "
+                "is none; seek to another",
+            )
+        position.ask_reset(LATEST if reset is None else reset)
+
     def _wait_a_little(self, asked: dict[TopicPartition, tuple[Position, int]]) -> None:
         not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
         for position, _ in asked.values():
             position.not_before_ms = not_before_ms
+            position.preferred = NOBODY
 
     # --- metadata
 

@@ -15,6 +15,10 @@ MOST_FETCHED = 2
 """Answers kept of a partition: one being read, and the next, so that reading never waits for it."""
 
 
+NOBODY = (-1, 0.0)
+"""No replica is preferred to the leader, until no time."""
+
+
 class OffsetAndMetadata(NamedTuple):
     """What is committed: the offset of the next record to read, and a note."""
 
@@ -40,6 +44,7 @@ class Position:
         "not_before_ms",
         "offset",
         "paused",
+        "preferred",
         "ready",
         "ready_at",
         "ready_end",
@@ -54,6 +59,7 @@ class Position:
         self.reset: int | None = None
         self.paused = False
         self.revoking = False
+        self.preferred = NOBODY
         self.fetch_offset = -1
         self.fetched: deque[Fetched] = deque()
         self.ready: list[ConsumerRecord] = []

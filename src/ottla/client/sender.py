@@ -15,7 +15,13 @@ from ottla.client.accumulator import NEVER_MS, Accumulator
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.delivery import Outcome
-from ottla.client.errors import ConnectionLost, RequestTimedOut, api_error, is_retriable
+from ottla.client.errors import (
+    ClientError,
+    ConnectionLost,
+    RequestTimedOut,
+    api_error,
+    is_retriable,
+)
 from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
 from ottla.client.produce_verdict import STALE_METADATA, Verdict, verdict
 from ottla.client.producer_settings import ProducerSettings
@@ -99,6 +105,7 @@ class Sender:
         self._closed = False
         self._scheduled = False
         self._refreshing = False
+        self._refreshed_ms = self._loop.time() * 1000
         self._identifying = False
         self._codec = Codec[settings.compression_type.upper()]
         self._level = settings.compression_level
@@ -150,6 +157,8 @@ class Sender:
             self._identify()
             return
         now_ms = self._loop.time() * 1000
+        if now_ms - self._refreshed_ms > self._settings.metadata_max_age_ms:
+            self._refresh()
         with self._lock:
             late = list(self._accumulator.expired(int(now_ms)))
             requests: list[tuple[Line, list[Produced]]] = []
@@ -253,6 +262,7 @@ class Sender:
 
     async def _refresh_metadata(self) -> None:
         backoff = self._cluster.backoff()
+        self._refreshed_ms = self._loop.time() * 1000
         try:
             while True:
                 topics = {target.topic for target in self._accumulator.queues}
@@ -265,7 +275,8 @@ class Sender:
                         return
                 except OttlaError as error:
                     if not is_retriable(error):
-                        raise
+                        self.drop(error)
+                        return
                 await asyncio.sleep(backoff.next_ms() / 1000)
         finally:
             self._refreshing = False
@@ -276,11 +287,11 @@ class Sender:
     def _send(self, line: Line, batches: list[Produced]) -> None:
         connection = line.connection
         assert connection is not None  # `_plan_one` has looked
-        version = min(connection.version_of(ApiKey.PRODUCE), LAST_BY_NAME)
-        if self.gate is not None and not self.gate.implicit_add:
-            version = min(version, LAST_WITHOUT_IMPLICIT_ADD)
+        implicit = self.gate is None or self.gate.implicit_add
         request = self._request(batches)
         try:
+            last = LAST_BY_NAME if implicit else LAST_WITHOUT_IMPLICIT_ADD
+            version = connection.version_of(ApiKey.PRODUCE, last)
             if self._settings.acks == 0:
                 body = bytearray()
                 flexible = version >= ApiKey.PRODUCE.flexible_since
@@ -289,7 +300,7 @@ class Sender:
                 self._answered(line, batches, None, None)
                 return
             future = connection.send(request, version=version)
-        except ConnectionLost as error:
+        except ClientError as error:
             self._answered(line, batches, None, error)
             return
         timeout_s = self._settings.request_timeout_ms / 1000

@@ -59,6 +59,8 @@ _SENTENCES: Final = {
 def java_name(code: int) -> str:
     """What the exception of a code is called, with its package."""
     known = _known(code)
+    if known is ErrorCode.INVALID_RECORD:  # the only one in another package
+        return "org.apache.kafka.common.InvalidRecordException"
     if known in _IRREGULAR:
         return _PACKAGE + _IRREGULAR[known]
     name = "".join(part.capitalize() for part in known.name.split("_"))

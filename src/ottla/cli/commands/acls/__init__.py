@@ -1,0 +1,1 @@
+"""`ottla acls`: one file per verb."""

@@ -1,0 +1,1 @@
+"""`ottla brokers`: one file per verb."""

@@ -1,0 +1,1 @@
+"""`ottla cluster`: one file per verb."""

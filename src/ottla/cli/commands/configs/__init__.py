@@ -1,0 +1,1 @@
+"""`ottla configs`: one file per verb."""

@@ -1,0 +1,1 @@
+"""`ottla context`: one file per verb."""

@@ -1,0 +1,48 @@
+"""`ottla context add`: a name for a cluster and the settings to reach it with."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.base.errors import OttlaError
+from ottla.cli.connect import BOOTSTRAP, assignments
+from ottla.cli.contexts import read_contexts, write_contexts
+from ottla.client.settings import client_settings
+
+EXAMPLES = """examples:
+  ottla context add prod -b kafka-1:9092,kafka-2:9092
+  ottla context add slow -b far-away:9092 -X request.timeout.ms=60000
+  ottla context add prod -b kafka-3:9092 --replace
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What it is called, and what it says."""
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("-b", "--bootstrap-server", required=True, metavar="HOST:PORT")
+    parser.add_argument(
+        "-X",
+        dest="client_settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of clients by Kafka's name; may be given again",
+    )
+    parser.add_argument("--replace", action="store_true", help="change the context if there is one")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Add it; the first one is in use from then on."""
+    contexts, name = read_contexts(), arguments.name
+    if name in contexts.settings and not arguments.replace:
+        raise OttlaError(f"there is a context {name} already; --replace changes it")
+    client_settings({BOOTSTRAP: arguments.bootstrap_server})  # refused now rather than later
+    given = assignments(arguments.client_settings, "-X")
+    settings = {BOOTSTRAP: arguments.bootstrap_server, **given}
+    current = contexts.current or name
+    write_contexts(
+        contexts._replace(current=current, settings={**contexts.settings, name: settings})
+    )
+    used = "in use" if current == name else f"`ottla context use {name}` makes commands use it"
+    print(f"context {name}: {arguments.bootstrap_server} ({used})")
+    return 0

@@ -1,0 +1,27 @@
+"""`ottla context remove`: forgets a context."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.cli.contexts import read_contexts, write_contexts
+
+EXAMPLES = """examples:
+  ottla context remove prod
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which one."""
+    parser.add_argument("name", metavar="CONTEXT")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Forget it."""
+    contexts, name = read_contexts(), arguments.name
+    contexts.get(name)
+    kept = {each: values for each, values in contexts.settings.items() if each != name}
+    current = None if contexts.current == name else contexts.current
+    write_contexts(contexts._replace(current=current, settings=kept))
+    print(f"removed context {name}" + ("" if current else "; no context is in use now"))
+    return 0

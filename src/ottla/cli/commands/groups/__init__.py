@@ -1,0 +1,1 @@
+"""`ottla groups`: one file per verb."""

@@ -1,0 +1,1 @@
+"""`ottla records`: one file per verb."""

@@ -1,0 +1,53 @@
+"""`ottla topics alter`: more partitions, other settings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
+from ottla.cli.names import find_topic
+from ottla.cli.setting_changes import changes_of, say_changes
+
+if TYPE_CHECKING:
+    from ottla.client.admin import Admin
+
+EXAMPLES = """examples:
+  ottla topics alter orders --partitions 12
+  ottla topics alter orders --set retention.ms=3600000 --unset cleanup.policy
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is to change."""
+    parser.add_argument("topic", metavar="TOPIC")
+    parser.add_argument(
+        "-p", "--partitions", type=int, metavar="N", help="how many it shall have in all"
+    )
+    parser.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME=VALUE")
+    parser.add_argument("--unset", action="append", default=[], dest="unsets", metavar="NAME")
+    add_broker_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Change it."""
+    if arguments.partitions is None and not arguments.sets and not arguments.unsets:
+        arguments.parser.error("say what to change: --partitions, --set or --unset")
+    ask(arguments, lambda admin: _alter(admin, arguments))
+    return 0
+
+
+async def _alter(admin: Admin, arguments: argparse.Namespace) -> None:
+    from ottla.client.administration.configs import ConfigResource, ResourceType
+    from ottla.client.administration.topics import NewPartitions
+
+    name = arguments.topic
+    before = await find_topic(admin, name)
+    if arguments.sets or arguments.unsets:
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        changes = changes_of(assignments(arguments.sets, "--set"), arguments.unsets)
+        raise_first(await admin.alter_configs({resource: changes}))
+        say_changes(f"topic {name}", changes)
+    if arguments.partitions is not None:
+        raise_first(await admin.create_partitions({name: NewPartitions(arguments.partitions)}))
+        print(f"topic {name}: {len(before.partitions)} -> {arguments.partitions} partitions")
