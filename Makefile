@@ -41,7 +41,7 @@ unit: $(VENV)/.dev
 
 faults: $(VENV)/.dev ## kill -9 and lost answers for some minutes, under a checker
 	@$(BIN)/python -m compileall -q src
-	@OTTLA_FAULTS=1 $(BIN)/pytest -m faults --capture=tee-sys --no-header -q
+	@OTTLA_FAULTS=1 $(BIN)/pytest -m faults --no-header -q
 
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src

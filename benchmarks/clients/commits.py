@@ -45,6 +45,8 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
         requests.append((connection, frame))
     with Stopwatch() as watch:
         done = drive(requests, error_at, spec["seconds"])
+    for connection, _ in requests:
+        connection.close()
     return {"commits": done, "seconds": watch.seconds, "busy": watch.busy}
 
 

@@ -61,6 +61,7 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
         _run(members, int(spec["partitions"]))
     for member in members:
         member.leave()
+        member.connection.close()
     return {"seconds": watch.seconds, "busy": watch.busy}
 
 

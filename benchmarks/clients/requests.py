@@ -22,7 +22,7 @@ NO_ERROR = b"\0\0"
 
 def drive(requests: Sequence[tuple[socket.socket, bytes]], error_at: int, seconds: float) -> int:
     """Sends each connection's request anew whenever its answer has come; returns the answers."""
-    poll = select.epoll()
+    poll = select.epoll()  # ended with the process
     by_descriptor = {connection.fileno(): (connection, frame) for connection, frame in requests}
     for connection, frame in requests:
         poll.register(connection.fileno(), select.EPOLLIN)

@@ -6,6 +6,7 @@ from benchmarks.results import Row
 from benchmarks.scenarios.coordination import Commits, GroupUntilStable, Transactions
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
+from benchmarks.scenarios.python_clients import PythonConsumers, PythonProducers
 from benchmarks.scenarios.requests import OneRecordRequests
 from benchmarks.scenarios.scenario import Scenario
 from benchmarks.scenarios.throughput import (
@@ -47,6 +48,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     Commits("commits-50", 50),
     Transactions("transactions-1", 1),
     Transactions("transactions-100", 100),
+    PythonProducers("python-produce", 200_000),
+    PythonConsumers("python-poll", "polls of 100 B", 300_000, polls=True),
+    PythonConsumers("python-iterate", "iteration over 100 B", 200_000, polls=False),
     PacedLatency("latency"),
     BesideColdReader("cold-reader"),
     BesideCompaction("compaction"),
@@ -54,7 +58,8 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 GROUPS = (
-    "throughput", "growth", "groups and transactions", "broker CPU", "latency", "footprint",
+    "throughput", "growth", "groups and transactions", "broker CPU", "python clients", "latency",
+    "footprint",
 )  # fmt: skip
 
 

@@ -36,8 +36,7 @@ def order_between_polls(evidence: Evidence) -> Iterator[Anomaly]:
         for operation in operations:
             if operation.action in MOVING:
                 fails = operation.action == Action.ASSIGN
-                last = {key: offset for key, offset in last.items() if key in operation.keys}
-                last |= {key: position - 1 for key, position in operation.positions.items()}
+                last = _moved(last, operation)
             elif operation.reads:
                 for polled in _first_of_each_key(operation):
                     if polled.key in last and polled.key not in operation.keys:
@@ -66,8 +65,7 @@ def worst_lag(evidence: Evidence) -> tuple[float, Operation, str] | None:
         last: dict[str, int] = {}
         for operation in operations:
             if operation.action in MOVING:
-                last = {key: last.get(key, -1) for key in operation.keys}
-                last |= {key: position - 1 for key, position in operation.positions.items()}
+                last = _moved(last, operation)
                 continue
             last |= {polled.key: polled.offset for polled in operation.polls}
             if operation.invoked_ms < evidence.expectations.lag_counts_from_ms:
@@ -78,6 +76,12 @@ def worst_lag(evidence: Evidence) -> tuple[float, Operation, str] | None:
                 if lag > 0 and (worst is None or lag > worst[0]):
                     worst = lag, operation, key
     return worst
+
+
+def _moved(last: dict[str, int], operation: Operation) -> dict[str, int]:
+    """The offset before the next of each log, where it is known: a group alone knows where its members go on."""
+    kept = {key: offset for key, offset in last.items() if key in operation.keys}
+    return kept | {key: position - 1 for key, position in operation.positions.items()}
 
 
 Known = tuple[list[int], list[float]]

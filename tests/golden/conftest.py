@@ -8,6 +8,11 @@ import pytest
 from tests.support.broker import OttlaBroker
 from tests.support.requirements import requires
 
+WITH_RULES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
 
 @pytest.fixture(scope="session")
 def ottla_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -23,5 +28,5 @@ def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tools.apache_kafka import ApacheKafka
 
     directory: Path = tmp_path_factory.mktemp("golden-kafka")
-    with ApacheKafka(directory, heap_mb=384) as kafka:
+    with ApacheKafka(directory, heap_mb=384, properties=WITH_RULES) as kafka:
         yield kafka.bootstrap

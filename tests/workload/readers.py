@@ -93,8 +93,7 @@ def read_all(
         found = records(read_to_end(client, len(keys)))
     finally:
         client.close()
-    recorder.end(operation, Outcome.OK, steps=found)
-    return operation
+    return recorder.end(operation, Outcome.OK, steps=found)
 
 
 class Member(Worker):

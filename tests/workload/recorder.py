@@ -62,13 +62,14 @@ class Recorder:
             self._open[operation.id] = amended
         return amended
 
-    def end(self, operation: Operation, outcome: Outcome, **changes: Any) -> None:
+    def end(self, operation: Operation, outcome: Outcome, **changes: Any) -> Operation:
         """Somebody knows what became of it, or never will."""
         done = ended(operation, outcome, self.now_ms, **changes)
         with self._lock:
             del self._open[operation.id]
             self._ended.append(done)
             self.ended[done.process] += 1
+        return done
 
     def note(self, process: str, action: str, **fields: Any) -> None:
         """Something that takes no time and cannot fail."""

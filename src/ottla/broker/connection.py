@@ -228,12 +228,16 @@ class Connection(asyncio.BufferedProtocol):
         try:
             if self._stream is not None:
                 self._stream.append(pieces)
-            elif is_worthwhile(pieces) and not transport.get_write_buffer_size():
+            elif self._may_bypass(transport) and is_worthwhile(pieces):
                 self._stream_rest(send_now(self._socket_fd, pieces))
             else:
                 transport.writelines(in_memory(pieces))
         except (StorageError, OSError) as failure:
             self._break_off(failure)
+
+    def _may_bypass(self, transport: asyncio.Transport) -> bool:
+        """Whether bytes may go past the transport: to a plain socket, for which it holds nothing back."""
+        return self._socket_fd >= 0 and not transport.get_write_buffer_size()
 
     def _stream_rest(self, rest: list[Piece]) -> None:
         """Have the rest of a reply follow as the client reads; no request starts until it is out."""

@@ -34,6 +34,11 @@ class Server:
         self._per_ip: Counter[str] = Counter()
         self._sweeper: asyncio.Task[None] | None = None
 
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Those that are open at this moment."""
+        return tuple(self._connections)
+
     async def listen(self, bound: socket.socket, listener: str) -> None:
         """Begin to accept connections on a bound socket, in the name of a listener."""
         loop = asyncio.get_running_loop()
@@ -115,5 +120,5 @@ class Server:
             self._sweeper.cancel()
         for server in self._servers:
             server.close()
-        for connection in tuple(self._connections):
+        for connection in self.connections:
             connection.abort()

@@ -21,8 +21,13 @@ T = TypeVar("T")
 BOOTSTRAP: Final = "bootstrap.servers"
 BOOTSTRAP_VARIABLE: Final = "OTTLA_BOOTSTRAP_SERVERS"
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
-# A person waits less patiently than a program.
-_PATIENCE: Final = {"default.api.timeout.ms": "20000", "socket.connection.setup.timeout.ms": "5000"}
+CLIENT_ID: Final = "ottla"
+_DEFAULTS: Final = {
+    "client.id": CLIENT_ID,
+    # A person waits less patiently than a program.
+    "default.api.timeout.ms": "20000",
+    "socket.connection.setup.timeout.ms": "5000",
+}
 
 
 def add_broker_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +55,7 @@ def add_broker_arguments(parser: argparse.ArgumentParser) -> None:
 def client_settings(arguments: argparse.Namespace) -> dict[str, str]:
     """All that was said of the client, the later the stronger: context, environment, options."""
     name = chosen_context(arguments.context)
-    settings = dict(_PATIENCE)
+    settings = dict(_DEFAULTS)
     if name is not None:
         settings |= read_contexts().get(name)
     environment = os.environ.get(BOOTSTRAP_VARIABLE)
@@ -84,17 +89,22 @@ def assignments(texts: list[str], option: str) -> dict[str, str]:
     return found
 
 
-def ask(arguments: argparse.Namespace, action: Callable[[Admin], Awaitable[T]]) -> T:
-    """What the action returns, given an admin client."""
-    return asyncio.run(asked(arguments, action))
+def ask(
+    arguments: argparse.Namespace, action: Callable[[Admin], Awaitable[T]], **changed: str
+) -> T:
+    """What the action returns, given an admin client; settings have _ for a dot."""
+    return asyncio.run(asked(arguments, action, **changed))
 
 
-async def asked(arguments: argparse.Namespace, action: Callable[[Admin], Awaitable[T]]) -> T:
+async def asked(
+    arguments: argparse.Namespace, action: Callable[[Admin], Awaitable[T]], **changed: str
+) -> T:
     """The same for whoever is in an event loop already."""
     from ottla.client.admin import Admin
     from ottla.client.settings import AdminSettings
 
     settings = client_settings(arguments)
+    settings |= {name.replace("_", "."): value for name, value in changed.items()}
     own = assignments(arguments.client_settings, "-X")
     async with Admin(known_to(AdminSettings, settings, *own)) as admin:
         try:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from ottla.base.errors import OttlaError
-from ottla.cli.parsing import complain, parse
+from ottla.cli.parsing import Parser, UsageError, complain, parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,6 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read on has read enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except UsageError as refused:
+        parser: Parser = arguments.parser
+        parser.error(str(refused))
     except (OttlaError, OSError) as failure:
         complain(f"{arguments.parser.prog}: {_sentence(failure)}")
         return 1

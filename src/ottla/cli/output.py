@@ -133,7 +133,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(_cell, value)) or _NOTHING
     if isinstance(value, dict):
-        return _json(value)
+        return ",".join(f"{key}={_cell(each)}" for key, each in value.items()) or _NOTHING
     return str(value)
 
 

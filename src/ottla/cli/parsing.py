@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 from ottla._version import __version__
+from ottla.base.errors import OttlaError
 from ottla.cli.catalogue import ALONE, NOUNS, Noun, load
 
 _EXAMPLES: Final = """examples:
@@ -18,6 +19,10 @@ _EXAMPLES: Final = """examples:
 `ottla COMMAND --help` tells more about each.
 """
 USAGE_ERROR: Final = 2
+
+
+class UsageError(OttlaError):
+    """Options that contradict one another, or that are missing."""
 
 
 class Parser(argparse.ArgumentParser):

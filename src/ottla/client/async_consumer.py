@@ -8,9 +8,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from ottla.base.ids import TopicPartition
+from ottla.client.commits import Committed
 from ottla.client.consumer_record import ConsumerRecord
 from ottla.client.consumer_settings import EARLIEST, LATEST
-from ottla.client.consuming import Committed, Consuming, Listener, Listeners, OffsetAndTimestamp
+from ottla.client.consuming import (
+    CLOSE_TIMEOUT_S,
+    Consuming,
+    Listener,
+    Listeners,
+    OffsetAndTimestamp,
+)
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 
@@ -169,6 +176,6 @@ class AsyncConsumer:
         """The numbers of a topic's partitions."""
         return await self._core.partitions_for(topic)
 
-    async def close(self) -> None:
-        """Commit if that is automatic, leave the group, close all connections."""
-        await self._core.close()
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit if that is automatic, leave the group, for at most so long; close all connections."""
+        await self._core.close(timeout_s)

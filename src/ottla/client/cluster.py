@@ -13,6 +13,7 @@ from ottla.client.errors import (
     BrokerUnreachable,
     ClientError,
     ConnectionLost,
+    RequestTimedOut,
     api_error,
     check,
     is_retriable,
@@ -279,9 +280,8 @@ class Cluster:
         """
 
         def worth_it(error: Exception) -> bool:
-            strange = (
-                isinstance(error, BrokerUnreachable | ConnectionLost) and not self.view.brokers
-            )
+            unmet = BrokerUnreachable | ConnectionLost | RequestTimedOut
+            strange = isinstance(error, unmet) and not self.view.brokers
             return is_retriable(error) and not strange
 
         within_ms = self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from inspect import isawaitable
+from typing import Any, Final, TypeAlias
 
+from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.client.administration.base import by_topic
 from ottla.client.cluster import Cluster
 from ottla.client.errors import api_error, check
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
+from ottla.client.retry import Deadline
 from ottla.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -28,6 +31,11 @@ from ottla.protocol.apis.offset_fetch import (
 )
 from ottla.protocol.errors import ErrorCode
 
+Committed: TypeAlias = Callable[
+    [Mapping[TopicPartition, OffsetAndMetadata], "Exception | None"], Any
+]
+"""Called with the offsets, and with why they were not stored; it may be a coroutine function."""
+
 _LAST_BY_NAME: Final = 9
 _OUT_OF_THE_GROUP: Final = {
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -40,15 +48,44 @@ _OUT_OF_THE_GROUP: Final = {
 class Commits:
     """Reads and writes the offsets of one group."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, standing: Callable[[], Standing]) -> None:
         self._cluster = cluster
+        self._standing = standing
 
-    async def commit(
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Store offsets; ApiError if the coordinator does not take all of them."""
+        self._standing()  # without a group there is nothing to commit to, however little it is
+        settings = self._cluster.settings
+        deadline = Deadline(settings.default_api_timeout_ms)
+        while offsets:
+            try:
+                await self._commit(offsets, self._standing())
+                return
+            except ApiError as error:
+                # The next heartbeat brings the epoch that the coordinator expects (KIP-848).
+                stale = error.code == ErrorCode.STALE_MEMBER_EPOCH
+                if not stale or not await deadline.sleep(settings.retry_backoff_ms):
+                    raise
+
+    async def commit_and_tell(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        on_commit: Committed | None = None,
+    ) -> None:
+        """Store offsets, and tell somebody how it went; nothing is raised."""
+        error: Exception | None = None
+        try:
+            await self.commit(offsets)
+        except OttlaError as failure:
+            error = failure
+        if on_commit is not None:
+            told = on_commit(offsets, error)
+            if isawaitable(told):
+                await told
+
+    async def _commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], standing: Standing
     ) -> None:
-        """Store offsets; ApiError if the coordinator takes any of them not."""
-        if not offsets:
-            return
         request = OffsetCommitRequest(
             group_id=standing.group_id,
             generation_id_or_member_epoch=standing.generation,
@@ -70,19 +107,24 @@ class Commits:
                 _check_commit(each.error_code, standing.group_id)
 
     async def committed(
-        self, partitions: Iterable[TopicPartition], standing: Standing
+        self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The stored offsets; None where there is none."""
-        wanted = by_topic(partitions)
+        wanted, group_id = by_topic(partitions), self._standing().group_id
+        return await self._cluster.retried(lambda: self._committed(wanted, group_id))
+
+    async def _committed(
+        self, wanted: Mapping[str, list[int]], group_id: str
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         request = OffsetFetchRequest(
-            group_id=standing.group_id,
+            group_id=group_id,
             topics=[
                 OffsetFetchRequestTopic(name=topic, partition_indexes=numbers)
                 for topic, numbers in wanted.items()
             ],
             groups=[
                 OffsetFetchRequestGroup(
-                    group_id=standing.group_id,
+                    group_id=group_id,
                     topics=[
                         OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
                         for topic, numbers in wanted.items()
@@ -92,7 +134,7 @@ class Commits:
             require_stable=True,
         )
         response: OffsetFetchResponse = await self._cluster.ask_coordinator(
-            standing.group_id, request, max_version=_LAST_BY_NAME
+            group_id, request, max_version=_LAST_BY_NAME
         )
         # From version 8 on there is a list of groups, before it one group.
         answer = response.groups[0] if response.groups else response

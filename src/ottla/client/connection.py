@@ -39,6 +39,9 @@ JOINED_BYTES: Final = 64 * 1024
 CLOSE_TIMEOUT_S: Final = 5.0
 """How long a broker that reads nothing may hold up a close."""
 
+PROMPT_BEFORE_END_S: Final = 0.5
+"""When a server that is silent is asked in text what it is, before it is given up."""
+
 _LENGTH: Final = struct.Struct(">i")
 _ERROR_CODE: Final = struct.Struct(">h")
 _ID_BYTES: Final = 4
@@ -134,7 +137,11 @@ class Connection(asyncio.BufferedProtocol):
         deadline = self._loop.time() + timeout_ms / 1000
         while True:
             left_ms = max(1.0, (deadline - self._loop.time()) * 1000)
-            response = await self.ask(request, version=version, timeout_ms=left_ms)
+            prompt = self._loop.call_at(deadline - PROMPT_BEFORE_END_S, self._prompt)
+            try:
+                response = await self.ask(request, version=version, timeout_ms=left_ms)
+            finally:
+                prompt.cancel()
             served = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
             if response.error_code == ErrorCode.UNSUPPORTED_VERSION and version > 0:
                 # KIP-511: the refusal is in version 0 and may say what the broker does know.
@@ -145,6 +152,11 @@ class Connection(asyncio.BufferedProtocol):
                 raise NotKafka(f"{self.address} refused ApiVersions with {response.error_code}")
             self.versions, self.api_versions = served, response
             return
+
+    def _prompt(self) -> None:
+        """End a line: a server of text, such as HTTP, waits for that before it says what it is."""
+        if not self.closed:
+            self._write(b"\r\n\r\n")
 
     # --- asking
 
@@ -384,7 +396,7 @@ def _errnos(error: OSError) -> set[int]:
 
 
 def _what_speaks(seen: bytes) -> str:
-    if seen.startswith(b"HTTP"):
+    if seen.startswith((b"HTTP", b"<")):  # a page, where the request was taken for HTTP 0.9
         return "speaks HTTP, not Kafka's protocol; use the port of a Kafka listener"
     if seen[:1] in (b"\x15", b"\x16") and seen[1:2] == b"\x03":
         return "speaks TLS, which this client does not yet; use the port of a PLAINTEXT listener"

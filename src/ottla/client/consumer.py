@@ -10,9 +10,16 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ottla.base.ids import TopicPartition
+from ottla.client.commits import Committed
 from ottla.client.consumer_record import ConsumerRecord
 from ottla.client.consumer_settings import EARLIEST, LATEST
-from ottla.client.consuming import Committed, Consuming, Listener, Listeners, OffsetAndTimestamp
+from ottla.client.consuming import (
+    CLOSE_TIMEOUT_S,
+    Consuming,
+    Listener,
+    Listeners,
+    OffsetAndTimestamp,
+)
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.sync import LoopThread
@@ -267,9 +274,9 @@ class Consumer:
         """The numbers of a topic's partitions."""
         return self._thread.run(self._core.partitions_for(topic))
 
-    def close(self) -> None:
-        """Commit if that is automatic, leave the group, close all connections."""
-        self._run(self._core.close())
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit if that is automatic, leave the group, for at most so long; close all connections."""
+        self._run(self._core.close(timeout_s))
         self._thread.stop()
 
 

@@ -15,35 +15,30 @@ from ottla.base.tasks import Tasks
 from ottla.client.administration.offsets import Offsets
 from ottla.client.classic_membership import ClassicMembership
 from ottla.client.cluster import Cluster
-from ottla.client.commits import Commits
+from ottla.client.commits import Commits, Committed
 from ottla.client.consumer_membership import ConsumerMembership
 from ottla.client.consumer_record import ConsumerRecord, Deserializers
 from ottla.client.consumer_settings import (
     CLASSIC,
-    LATEST,
     READ_COMMITTED,
     ConsumerSettings,
     check_consumer,
-    reset_timestamp,
 )
-from ottla.client.errors import RequestTimedOut, api_error, is_retriable
 from ottla.client.fetcher import Fetcher
 from ottla.client.membership import Membership, Standing
-from ottla.client.positions import OffsetAndMetadata, Position, Positions, as_committed
+from ottla.client.position_finder import PositionFinder
+from ottla.client.positions import OffsetAndMetadata, Positions, as_committed
 from ottla.client.retry import Deadline
 from ottla.client.serializers import deserializer
 from ottla.client.settings import AdminSettings, named_settings, read_settings, rows_of
 from ottla.client.topic_watch import TopicWatch
-from ottla.protocol.errors import ErrorCode
 
 _KEY_DESERIALIZER: Final = "key.deserializer"
 _VALUE_DESERIALIZER: Final = "value.deserializer"
 _LONGEST_WAIT_S: Final = 0.5
+CLOSE_TIMEOUT_S: Final = 10.0
 
 Listener: TypeAlias = Callable[[list[TopicPartition]], Any]
-Committed: TypeAlias = Callable[
-    [Mapping[TopicPartition, OffsetAndMetadata], "Exception | None"], Any
-]
 
 
 class Listeners(NamedTuple):
@@ -80,20 +75,18 @@ class Consuming:
         )
         self.settings = check_consumer(read_settings(ConsumerSettings, given))
         self.positions = Positions()
-        self.unread: list[
-            ConsumerRecord
-        ] = []  # fetched for whoever reads, and not given out; the next one is at the end
+        # Taken out for whoever reads, and not given out yet; the next one is at the end.
+        self.unread: list[ConsumerRecord] = []
         self.call: Callable[[Listener, list[TopicPartition]], Any] = call
         common = rows_of(AdminSettings)
         self._offsets = Offsets({name: value for name, value in given.items() if name in common})
         self._cluster = self._offsets.cluster
         # Joining a group may take minutes, and answers come in order: it has connections of its own.
         self._group_cluster = Cluster(self.settings)
-        self._commits = Commits(self._group_cluster)
+        self._commits = Commits(self._group_cluster, self.standing)
         self._listeners = Listeners()
         self._membership: Membership | None = None
         self._watch: TopicWatch | None = None
-        self._finding: asyncio.Task[None] | None = None
         self._running: _Running | None = None
         self._committed_at = time.monotonic()
         self._closed = False
@@ -103,7 +96,7 @@ class Consuming:
             raise OttlaError("the consumer is closed")
         if self._running is None:
             self._running = _Running(
-                self._cluster, self.settings, self.positions, self._deserializers
+                self._offsets, self._commits, self.settings, self.positions, self._deserializers
             )
         return self._running
 
@@ -202,7 +195,7 @@ class Consuming:
             running.news.clear()
             if self._membership is not None:
                 await self._membership.step(time.monotonic() * 1000)
-            self._find_positions(running)
+            running.finder.look()
             if not self.unread:
                 self.unread = running.fetcher.collect(most)
                 self.unread.reverse()
@@ -222,79 +215,13 @@ class Consuming:
         found.reverse()
         return found
 
-    def _find_positions(self, running: _Running) -> None:
-        """Begin to look positions up where there are none; raises what an earlier look met."""
-        finding = self._finding
-        if finding is not None and finding.done():
-            self._finding = None
-            error = finding.exception()
-            if error is not None and not is_retriable(error):
-                raise error
-        if self._finding is None and (self.positions.lost() or self.positions.to_reset()):
-            loop = asyncio.get_running_loop()
-            self._finding = loop.create_task(self._find())
-            self._finding.add_done_callback(lambda _: running.news.set())
-
-    async def _find(self) -> None:
-        lost = [(each, self.positions[each]) for each in self.positions.lost()]
-        group_id = self.settings.group_id
-        if lost and group_id is not None:
-            stored = await self._read_committed(each for each, _ in lost)
-            for partition, position in lost:
-                found = stored.get(partition)
-                if found is not None and position.offset is None and position.reset is None:
-                    position.seek(found.offset, found.leader_epoch)
-        for partition, position in lost:
-            if position.offset is None and position.reset is None:
-                position.ask_reset(self._reset_of(partition))
-        await self._reset()
-
-    def _reset_of(self, partition: TopicPartition) -> int:
-        timestamp = reset_timestamp(self.settings.auto_offset_reset, int(time.time() * 1000))
-        if timestamp is None:
-            raise api_error(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{partition} has no committed offset, and auto.offset.reset is none; seek to one",
-            )
-        return timestamp
-
-    async def _reset(self) -> None:
-        wanted = self.positions.to_reset()
-        if not wanted:
-            return
-        asked = {each: self.positions[each] for each in wanted}
-        found = await self._offsets.list_offsets(wanted, read_committed=self._committed_only)
-        later: dict[TopicPartition, Position] = {}
-        for partition, position in asked.items():
-            answer = found[partition]
-            if position.reset != wanted[partition]:
-                continue
-            if isinstance(answer, ApiError):
-                raise answer
-            if answer.offset < 0:
-                later[partition] = position  # no record is that young: begin at the end
-            else:
-                position.seek(answer.offset, answer.leader_epoch)
-        for position in later.values():
-            position.ask_reset(LATEST)
-        if later:
-            await self._reset()
-
     @property
     def _committed_only(self) -> bool:
         return self.settings.isolation_level == READ_COMMITTED
 
     async def position(self, partition: TopicPartition) -> int:
         """The offset of the next record that will be read; waits until it is known."""
-        running = self._run()
-        deadline = Deadline(self.settings.default_api_timeout_ms)
-        position = self.positions[partition]
-        while position.offset is None:
-            self._find_positions(running)
-            if self._finding is not None:
-                await asyncio.wait([self._finding], timeout=deadline.left_ms() / 1000)
-            if not deadline.left_ms():
-                raise RequestTimedOut(f"the position in {partition} could not be found in time")
+        await self._run().finder.wait_for(partition)
         return self.positions.consumed(self.unread)[partition].offset
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -361,19 +288,7 @@ class Consuming:
     ) -> None:
         """Commit these offsets, or how far everything was read."""
         self._run()
-        await self._commit(self.to_commit(offsets))
-
-    async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        deadline = Deadline(self.settings.default_api_timeout_ms)
-        while True:
-            try:
-                await self._commits.commit(offsets, self.standing())
-                return
-            except ApiError as error:
-                # The next heartbeat brings the epoch that the coordinator expects (KIP-848).
-                stale = error.code == ErrorCode.STALE_MEMBER_EPOCH
-                if not stale or not await deadline.sleep(self.settings.retry_backoff_ms):
-                    raise
+        await self._commits.commit(self.to_commit(offsets))
 
     def commit_soon(
         self,
@@ -381,20 +296,8 @@ class Consuming:
         on_commit: Committed | None,
     ) -> None:
         """Commit without waiting; `on_commit` hears how it went."""
-        self._run().tasks.spawn(self._commit_and_tell(self.to_commit(offsets), on_commit))
-
-    async def _commit_and_tell(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], on_commit: Committed | None
-    ) -> None:
-        error: Exception | None = None
-        try:
-            await self._commit(offsets)
-        except OttlaError as failure:
-            error = failure
-        if on_commit is not None:
-            told = on_commit(offsets, error)
-            if inspect.isawaitable(told):
-                await told
+        tasks = self._run().tasks
+        tasks.spawn(self._commits.commit_and_tell(self.to_commit(offsets), on_commit))
 
     def to_commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None
@@ -409,25 +312,19 @@ class Consuming:
         due = now - self._committed_at >= self.settings.auto_commit_interval_ms / 1000
         if self.settings.enable_auto_commit and due:
             self._committed_at = now
-            running.tasks.spawn(self._commit_and_tell(self.to_commit(None), None))
+            running.tasks.spawn(self._commits.commit_and_tell(self.to_commit(None)))
 
     async def _auto_commit_now(self) -> None:
         if self.settings.enable_auto_commit and self._running is not None:
             # A failure here means that the records will be read again, by whoever gets the partition.
-            await self._commit_and_tell(self.to_commit(None), None)
+            await self._commits.commit_and_tell(self.to_commit(None))
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed."""
         self._run()
-        return await self._read_committed(TopicPartition(*each) for each in partitions)
-
-    async def _read_committed(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        wanted, standing = list(partitions), self.standing()
-        return await self._group_cluster.retried(lambda: self._commits.committed(wanted, standing))
+        return await self._commits.committed(TopicPartition(*each) for each in partitions)
 
     # --- offsets
 
@@ -460,17 +357,18 @@ class Consuming:
 
     # --- the end
 
-    async def close(self) -> None:
+    async def close(self, timeout_s: float) -> None:
         """Commit if that is automatic, leave the group, close all connections."""
         if self._closed:
             return
         try:
             if self._running is not None:
-                await self.unsubscribe()
+                async with asyncio.timeout(timeout_s):
+                    await self.unsubscribe()
+        except TimeoutError:
+            pass  # no coordinator answers: it will notice that this member is gone
         finally:
             self._closed = True
-            if self._finding is not None:
-                self._finding.cancel()
             if self._running is not None:
                 await self._running.close()
             await self._offsets.close()
@@ -482,16 +380,19 @@ class _Running:
 
     def __init__(
         self,
-        cluster: Cluster,
+        offsets: Offsets,
+        commits: Commits,
         settings: ConsumerSettings,
         positions: Positions,
         deserializers: Deserializers,
     ) -> None:
         self.news = asyncio.Event()
         self.tasks = Tasks()
-        self.fetcher = Fetcher(cluster, settings, positions, deserializers, self.news)
+        self.finder = PositionFinder(positions, offsets, commits, settings, self.news)
+        self.fetcher = Fetcher(offsets.cluster, settings, positions, deserializers, self.news)
 
     async def close(self) -> None:
         """End what runs in the background."""
+        self.finder.close()
         await self.tasks.cancel()
         await self.fetcher.close()

@@ -223,7 +223,7 @@ class Producing:
         """The sender, which begins with the first call."""
         if self._sender is None:
             self._sender = Sender(self.cluster, self.settings, self.accumulator, self.lock)
-            self._sender.on_view = self._grown
+            self._sender.routes.on_view = self._grown
         return self._sender
 
     def _grown(self) -> None:

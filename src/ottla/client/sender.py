@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeAlias
 
 from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
-from ottla.base.tasks import Tasks
 from ottla.client.accumulator import NEVER_MS, Accumulator
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
@@ -23,6 +22,7 @@ from ottla.client.errors import (
     is_retriable,
 )
 from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
+from ottla.client.produce_routes import Line, Routes
 from ottla.client.produce_verdict import STALE_METADATA, Verdict, verdict
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.retry import JITTER
@@ -63,21 +63,6 @@ class Gate(Protocol):
         """A batch of the transaction was given up."""
 
 
-class Line:
-    """The way to one broker: a connection opened on demand, and how much is under way on it."""
-
-    __slots__ = ("connection", "in_flight", "opening")
-
-    def __init__(self) -> None:
-        self.connection: Connection | None = None
-        self.in_flight = 0
-        self.opening = False
-
-    def live(self) -> Connection | None:
-        """The connection, unless it was lost."""
-        return None if self.connection is None or self.connection.closed else self.connection
-
-
 class Sender:
     """Takes ready batches out of the accumulator; all of it runs in the thread of the loop.
 
@@ -93,19 +78,15 @@ class Sender:
     ) -> None:
         self.gate: Gate | None = None
         self.room = asyncio.Event()
-        self.on_view: Callable[[], None] = lambda: None
+        self.routes = Routes(cluster, accumulator, self.wake, self.drop)
         self._cluster = cluster
         self._settings = settings
         self._accumulator = accumulator
         self._lock = lock
         self._loop = asyncio.get_running_loop()
-        self._lines: dict[int, Line] = {}
-        self._tasks = Tasks()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._scheduled = False
-        self._refreshing = False
-        self._refreshed_ms = self._loop.time() * 1000
         self._identifying = False
         self._codec = Codec[settings.compression_type.upper()]
         self._level = settings.compression_level
@@ -141,13 +122,7 @@ class Sender:
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-        await self._tasks.cancel()
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        if self._closed:
-            work.close()
-        else:
-            self._tasks.spawn(work)
+        await self.routes.close()
 
     def _pump(self) -> None:
         self._scheduled = False
@@ -157,8 +132,7 @@ class Sender:
             self._identify()
             return
         now_ms = self._loop.time() * 1000
-        if now_ms - self._refreshed_ms > self._settings.metadata_max_age_ms:
-            self._refresh()
+        self.routes.refresh_if_old()
         with self._lock:
             late = list(self._accumulator.expired(int(now_ms)))
             requests: list[tuple[Line, list[Produced]]] = []
@@ -184,7 +158,7 @@ class Sender:
         """Fills in the requests to send now; when to look again if nothing else happens before."""
         accumulator = self._accumulator
         next_ms = accumulator.next_expiry_ms()
-        open_requests: dict[int, tuple[list[Produced], int]] = {}
+        open_requests: dict[Line, tuple[list[Produced], int]] = {}
         again = True
         while again:
             again = False
@@ -200,16 +174,15 @@ class Sender:
     def _plan_one(
         self,
         queue: PartitionQueue[Outcome],
-        open_requests: dict[int, tuple[list[Produced], int]],
+        open_requests: dict[Line, tuple[list[Produced], int]],
         requests: list[tuple[Line, list[Produced]]],
     ) -> bool:
         if self.gate is not None and not self.gate.open_for(queue.target):
             return False
-        leader = self._leader(queue.target)
-        line = self._line(leader) if leader is not None else None
-        if leader is None or line is None:
+        line = self.routes.line_to(queue.target)
+        if line is None:
             return False
-        batches, size = open_requests.get(leader, ([], 0))
+        batches, size = open_requests.get(line, ([], 0))
         size += queue.waiting[0].encoder.size_bytes
         most = self._settings.max_request_size
         if not batches or size > most:
@@ -223,64 +196,8 @@ class Sender:
             line.in_flight += 1
             requests.append((line, batches))
         batches.append(batch)
-        open_requests[leader] = (batches, size)
+        open_requests[line] = (batches, size)
         return True
-
-    def _leader(self, target: TopicPartition) -> int | None:
-        found = self._cluster.view.partition(*target)
-        if found is None or found.leader not in self._cluster.view.brokers:
-            self._refresh()
-            return None
-        return found.leader
-
-    def _line(self, node_id: int) -> Line | None:
-        """The line to a node once it is open; else it is being opened, and a pump follows."""
-        line = self._lines.get(node_id)
-        if line is None:
-            line = self._lines[node_id] = Line()
-        if line.live() is not None:
-            return line
-        if not line.opening:
-            line.opening = True
-            self._spawn(self._open(node_id, line))
-        return None
-
-    async def _open(self, node_id: int, line: Line) -> None:
-        try:
-            line.connection = await self._cluster.connection(node_id)
-        except OttlaError:
-            # The broker may have left, and its partitions be led by others.
-            self._refresh()
-        finally:
-            line.opening = False
-        self.wake()
-
-    def _refresh(self) -> None:
-        if not self._refreshing:
-            self._refreshing = True
-            self._spawn(self._refresh_metadata())
-
-    async def _refresh_metadata(self) -> None:
-        backoff = self._cluster.backoff()
-        self._refreshed_ms = self._loop.time() * 1000
-        try:
-            while True:
-                topics = {target.topic for target in self._accumulator.queues}
-                try:
-                    view = await self._cluster.refresh(topics)
-                    self.on_view()
-                    busy = [queue.target for queue in self._accumulator.busy()]
-                    known = (view.partition(*target) for target in busy)
-                    if all(each is not None and each.leader in view.brokers for each in known):
-                        return
-                except OttlaError as error:
-                    if not is_retriable(error):
-                        self.drop(error)
-                        return
-                await asyncio.sleep(backoff.next_ms() / 1000)
-        finally:
-            self._refreshing = False
-            self.wake()
 
     # --- sending and hearing
 
@@ -340,7 +257,7 @@ class Sender:
                 )
             )
             # Answers come in order: those behind it on this connection would be stuck as well.
-            self._spawn(connection.close())
+            self.routes.spawn(connection.close())
 
     def _answered(
         self,
@@ -357,7 +274,7 @@ class Sender:
             for part in topic.partition_responses
         }
         if error is not None:
-            self._refresh()
+            self.routes.refresh()
         with self._lock:
             for batch in batches:
                 answer = answers.get(batch.target)
@@ -384,9 +301,11 @@ class Sender:
         resolutions: list[Callable[[], None]],
     ) -> None:
         code = answer.error_code
+        # A batch of an earlier epoch may well be out of order: one in front of it was given up.
+        current = batch.identity == self._accumulator.identity
         ruling = verdict(
             code,
-            oldest=self._accumulator.queues[batch.target].is_oldest(batch),
+            oldest=current and self._accumulator.queues[batch.target].is_oldest(batch),
             transactional=self.gate is not None,
             may_retry=self._may_retry(batch),
             records=batch.encoder.count,
@@ -395,14 +314,14 @@ class Sender:
             self._written(batch, answer.base_offset, answer.log_append_time_ms, resolutions)
             return
         if code in STALE_METADATA:
-            self._refresh()
+            self.routes.refresh()
         if ruling is Verdict.FAILED:
             self._fail(batch, api_error(code, answer.error_message), resolutions)
             return
         if ruling is Verdict.IN_PARTS:
             self._accumulator.split(batch, batch.outcome.split(batch.encoder.count // 2))
             return
-        if ruling is Verdict.NEW_EPOCH and batch.identity == self._accumulator.identity:
+        if ruling is Verdict.NEW_EPOCH and current:
             self._bump()
         self._again(batch, code)
 
@@ -486,7 +405,7 @@ class Sender:
     def _identify(self) -> None:
         if self.gate is None and not self._identifying:
             self._identifying = True
-            self._spawn(self._init_producer_id())
+            self.routes.spawn(self._init_producer_id())
 
     async def _init_producer_id(self) -> None:
         request = InitProducerIdRequest(

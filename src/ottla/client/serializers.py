@@ -1,4 +1,4 @@
-"""Values to bytes and back: bytes, text, JSON, or whatever callable one brings."""
+"""Pure: values to bytes and back: bytes, text, JSON, or whatever callable one brings."""
 
 from __future__ import annotations
 

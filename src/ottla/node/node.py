@@ -7,6 +7,7 @@ import random
 import resource
 import socket
 import time
+from collections.abc import Callable
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition, id_text
@@ -54,11 +55,28 @@ from ottla.storage.logs import Logs
 log = logger(__name__)
 
 
+def time_of_day_ms() -> int:
+    """The time of day, as records carry it."""
+    return time.time_ns() // 1_000_000
+
+
+def make_server(broker: Broker) -> Server:
+    """Serves every API of the table."""
+    return Server(Dispatcher(broker, APIS_BY_KEY), broker.settings)
+
+
 class Node:
     """One broker and everything it is made of."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        now_ms: Callable[[], int] = time_of_day_ms,
+        make_server: Callable[[Broker], Server] = make_server,
+    ) -> None:
         self._settings = settings
+        self._now_ms = now_ms
+        self._make_server = make_server
         self._live = LiveSettings(settings)
         self._node_id = settings.server.node_id
         self._tasks = Tasks()
@@ -82,14 +100,14 @@ class Node:
         """Come up in an order in which nothing is promised that is not there yet."""
         _raise_file_limit()
         sockets = self._bind()
-        logs = self._logs = Logs(self._settings.storage, self._log_config, now_ms)
+        logs = self._logs = Logs(self._settings.storage, self._log_config, self._now_ms)
         logs.lock()
         tree, cluster_id, self._node_id = await open_home(self._settings, logs)
         self._tree = tree
         membership = Membership(self._node_id, cluster_id, await ensure_secret(tree))
         broker = await self._assemble(tree, logs, membership)
         await self._appear(broker)
-        self._server = Server(Dispatcher(broker, APIS_BY_KEY), self._live)
+        self._server = self._make_server(broker)
         await self._start_http()
         self._run_beside(broker)
         for listener, bound in sockets:
@@ -103,10 +121,10 @@ class Node:
     async def _assemble(self, tree: Tree, logs: Logs, membership: Membership) -> Broker:
         """Build everything that requests are made of, from the logs up; nobody outside knows of it yet."""
         metadata = self._metadata = Metadata(tree)
-        partitions = self._partitions = Partitions(self._node_id, logs, self._live, now_ms)
+        partitions = self._partitions = Partitions(self._node_id, logs, self._live, self._now_ms)
         peers = self._peers = self._introduce(membership, metadata)
         controller = Controller(metadata, self._live, self._node_id)
-        fetchers = Fetchers(peers, logs, self._live, self._tasks, now_ms)
+        fetchers = Fetchers(peers, logs, self._live, self._tasks, self._now_ms)
         partitions.on_placed, partitions.on_removed = fetchers.place, fetchers.remove
         metadata.subscribe(self._apply_settings)
         await metadata.open()
@@ -121,7 +139,7 @@ class Node:
             peers,
             lambda: metadata.image,
             self._tasks,
-            now_ms,
+            self._now_ms,
             _completes_offsets(groups),
         )
         slots = self._settings.server.max_incremental_fetch_session_cache_slots
@@ -145,16 +163,16 @@ class Node:
             executor=logs.executor,
             tasks=self._tasks,
             loop=asyncio.get_running_loop(),
-            now_ms=now_ms,
+            now_ms=self._now_ms,
         )
 
     def _run_beside(self, broker: Broker) -> None:
         """Start what runs as long as the broker does: duties of the logs, ISRs, the controller's loop, watches."""
         metadata, partitions, peers = broker.metadata, broker.partitions, broker.peers
-        isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, now_ms)
+        isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, self._now_ms)
         partitions.on_caught_up = isrs.caught_up
         cluster = ControllerLoop(
-            broker.controller, broker.elections, metadata, peers, self._live, now_ms
+            broker.controller, broker.elections, metadata, peers, self._live, self._now_ms
         )
         broker.logs.start()
         watch_gauges(partitions, broker.fetch_sessions, broker.logs)
@@ -242,7 +260,7 @@ class Node:
 
     def _description(self) -> BrokerNode:
         rack = self._settings.server.broker_rack or socket.gethostname()
-        return BrokerNode(self._endpoints, rack, now_ms(), self._is_sound)
+        return BrokerNode(self._endpoints, rack, self._now_ms(), self._is_sound)
 
     def _apply_settings(self, image: Image, delta: Delta) -> None:
         """Dynamic settings first: the partitions that follow are opened with them."""
@@ -260,7 +278,7 @@ class Node:
             broker.membership.incarnation = registration.incarnation
             # Should the registration be lost while we run, nothing of the logs will be.
             self._is_sound = True
-            await broker.controller.elect(now_ms())
+            await broker.controller.elect(self._now_ms())
 
         dirs = broker.logs.dirs
         directories = [id_text(each.directory_id) for each in dirs if each.offline is None]
@@ -281,7 +299,7 @@ class Node:
             if delta.topics:
                 groups.write_everywhere(lambda shard, now: shard.topics_changed(delta, now))
 
-        groups = Coordinator(GROUPS_TOPIC, make_shard, partitions, self._tasks, now_ms)
+        groups = Coordinator(GROUPS_TOPIC, make_shard, partitions, self._tasks, self._now_ms)
         metadata.subscribe(topics.apply)
         metadata.subscribe(groups.apply)
         metadata.subscribe(follow)
@@ -313,7 +331,9 @@ class Node:
                 self._settings.transactions, new_producer_id, markers, count_open
             )
 
-        transactions = Coordinator(TRANSACTIONS_TOPIC, make_shard, partitions, self._tasks, now_ms)
+        transactions = Coordinator(
+            TRANSACTIONS_TOPIC, make_shard, partitions, self._tasks, self._now_ms
+        )
         markers.serve(transactions)
         metadata.subscribe(transactions.apply)
         await transactions.apply(metadata.image, _everything(metadata.image))
@@ -353,11 +373,6 @@ def _completes_offsets(groups: Coordinator[GroupShard]) -> OnMarker:
             groups.replay_marker(tp.partition, producer_id, committed)
 
     return on_marker
-
-
-def now_ms() -> int:
-    """The time of day, as records carry it."""
-    return time.time_ns() // 1_000_000
 
 
 def _raise_file_limit() -> None:

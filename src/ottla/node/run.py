@@ -20,16 +20,20 @@ log = logger(__name__)
 _SWITCH_INTERVAL_SECONDS = 0.0005
 
 
-def run_broker(settings: Settings, on_ready: Callable[[Node], None]) -> int:
+def run_broker(
+    settings: Settings,
+    on_ready: Callable[[Node], None],
+    make_node: Callable[[Settings], Node] = Node,
+) -> int:
     """Serve until SIGTERM or SIGINT; a second one ends it at once."""
     configure(settings.ottla.log_format, settings.ottla.log_level)  # type: ignore[arg-type]
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     tell_ignored(settings)
-    uvloop.run(_serve(settings, on_ready))
+    uvloop.run(_serve(make_node(settings), on_ready))
     return 0
 
 
-async def _serve(settings: Settings, on_ready: Callable[[Node], None]) -> None:
+async def _serve(node: Node, on_ready: Callable[[Node], None]) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -41,7 +45,6 @@ async def _serve(settings: Settings, on_ready: Callable[[Node], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    node = Node(settings)
     try:
         await node.start()
         on_ready(node)

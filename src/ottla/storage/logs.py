@@ -122,6 +122,10 @@ class Logs:
             self._duties.remove_tree_later(path, 0)
         self._rubbish.clear()
 
+    async def apply_retention(self) -> None:
+        """Delete what has expired now, and not when it is next looked for."""
+        await self._duties.apply_retention()
+
     async def close(self, *, clean: bool = True, broker_epoch: int = -1) -> None:
         """Stop; when clean, make all logs durable and leave the marker that says so."""
         await self._duties.stop()

@@ -37,6 +37,8 @@ _SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEAD = struct.Struct(">hIi")
 _CRC_FROM = 6
 _MAX_SEQUENCE = 0x7FFF_FFFF
+_ABORTED = -1
+"""The offset delta of a last batch that is not to be recognised when it seems to be sent again."""
 
 
 class Duplicate(NamedTuple):
@@ -113,7 +115,8 @@ class ProducerState:
             return []
         _, _, sequence, offset, delta, _, _, _ = _HEAD.unpack_from(self._rows, slot)
         older = _BATCH.iter_unpack(self._rows[slot + _OLDER : slot + _OLDER_END])
-        return [batch for batch in ((sequence, offset, delta), *older) if batch[1] >= 0]
+        newest_first = ((sequence, offset, delta), *older)
+        return [batch for batch in newest_first if batch[1] >= 0 and batch[2] != _ABORTED]
 
     def check(
         self, header: BatchHeader, marker: EndTransactionMarker | None = None
@@ -210,7 +213,7 @@ class ProducerState:
         if slot is None or header.is_control:
             return
         head = _HEAD.unpack_from(self._rows, slot)
-        if head[1] != header.producer_epoch or header.last_offset >= head[3]:
+        if head[1] != header.producer_epoch or header.last_offset >= head[3] or head[4] == _ABORTED:
             return
         found = (header.last_sequence, header.last_offset, header.last_offset_delta)
         older = {*self.recent_batches(header.producer_id)[1:], found}
@@ -301,7 +304,7 @@ class ProducerState:
         elif not marker.committed:
             # Nobody sends its batches again, but librdkafka may give their sequences to the next transaction's.
             self._rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
-            entry = entry._replace(last_offset=-1, offset_delta=0)
+            entry = entry._replace(offset_delta=_ABORTED)
         entry = entry._replace(
             epoch=header.producer_epoch,
             timestamp=now_ms,

@@ -111,6 +111,21 @@ def test_a_server_that_hangs_up_may_want_tls() -> None:
     run(story())
 
 
+def test_a_server_that_waits_for_the_end_of_a_line_is_named_before_the_time_is_up() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async def story() -> None:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(NotKafka, match="speaks HTTP"):
+                await Connection.open("127.0.0.1", port, timeout_ms=1000)
+
+    run(story())
+
+
 def test_a_server_that_accepts_and_never_answers_runs_out_of_time() -> None:
     async def story() -> None:
         async with Saying(b"") as server:

@@ -16,7 +16,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 STUCK = """
 import asyncio
 from ottla.config.load import load
-from ottla.node import run
+from ottla.node.run import run_broker
 
 class Stuck:
     def __init__(self, settings):
@@ -29,8 +29,7 @@ class Stuck:
         print("stopping", flush=True)
         await asyncio.Event().wait()
 
-run.Node = Stuck
-run.run_broker(load(), on_ready=lambda node: print("ready", flush=True))
+run_broker(load(), lambda node: print("ready", flush=True), make_node=Stuck)
 """
 
 

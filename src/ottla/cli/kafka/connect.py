@@ -16,6 +16,8 @@ from ottla.config.properties import parse_properties
 T = TypeVar("T")
 A = TypeVar("A", bound=Administration)
 
+# A person waits: twice as long is what Kafka's clients take.
+_DEFAULTS = {"socket.connection.setup.timeout.ms": "5000"}
 # Never passed over: a client that ignored them would talk in the clear.
 _SECURITY = ("ssl.", "sasl.", "security.")
 
@@ -58,7 +60,7 @@ def raise_first(results: Mapping[Any, object]) -> None:
 
 def admin_settings(servers: str, config_file: str | None) -> dict[str, str]:
     """The settings of an admin client; what belongs to other clients in the file is passed over."""
-    settings = {}
+    settings = dict(_DEFAULTS)
     for name, value in ({} if config_file is None else read_properties(config_file)).items():
         if is_known(AdminSettings, name) or name.startswith(_SECURITY):
             settings[name] = value

@@ -47,16 +47,25 @@ async def alter_quotas(admin: QuotaAdmin, entities: Entities, changes: Changes) 
     known = _known(entities)
     _refuse_unknown(entities, "added", [name for name in changes.added if name not in known])
     _refuse_unknown(entities, "deleted", [name for name in changes.deleted if name not in known])
-    if any(name in _MECHANISMS for name in (*changes.added, *changes.deleted)):
+    named = (*changes.added, *changes.deleted)
+    credentials = [name for name in named if name in _MECHANISMS]
+    if credentials and len(credentials) < len(named):
+        raise Failed(
+            "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' "
+            "using --bootstrap-server."
+        )
+    if credentials:
         await _alter_credentials(admin, entities.names[0], changes)
-    quotas: dict[str, float | None] = {
-        name: _rate(name, value) for name, value in changes.added.items() if name not in _MECHANISMS
-    }
-    quotas.update((name, None) for name in changes.deleted if name not in _MECHANISMS)
-    if quotas:
-        pairs = sorted(zip(entities.types, entities.names, strict=True))
-        entity = tuple((_COMPONENTS[kind], name or None) for kind, name in pairs)
-        raise_first(await admin.alter_client_quotas({entity: quotas}))
+    else:
+        await _alter_rates(admin, entities, changes)
+
+
+async def _alter_rates(admin: QuotaAdmin, entities: Entities, changes: Changes) -> None:
+    rates: dict[str, float | None] = {n: _rate(n, text) for n, text in changes.added.items()}
+    rates.update(dict.fromkeys(changes.deleted))
+    pairs = sorted(zip(entities.types, entities.names, strict=True))
+    entity = tuple((_COMPONENTS[kind], name or None) for kind, name in pairs)
+    raise_first(await admin.alter_client_quotas({entity: rates}))
 
 
 def _filter(component: str, name: str | None) -> QuotaFilter:
@@ -124,12 +133,8 @@ async def _alter_credentials(admin: QuotaAdmin, user: str, changes: Changes) -> 
         )
     raise_first(
         await admin.alter_user_scram_credentials(
-            set=[
-                _credential(user, name, text)
-                for name, text in changes.added.items()
-                if name in _MECHANISMS
-            ],
-            delete=[(user, _MECHANISMS[name]) for name in changes.deleted if name in _MECHANISMS],
+            set=[_credential(user, name, text) for name, text in changes.added.items()],
+            delete=[(user, _MECHANISMS[name]) for name in changes.deleted],
         )
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
 from ottla.cli.names import find_topic
+from ottla.cli.parsing import UsageError
 from ottla.cli.setting_changes import changes_of, say_changes
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Change it."""
     if arguments.partitions is None and not arguments.sets and not arguments.unsets:
-        arguments.parser.error("say what to change: --partitions, --set or --unset")
+        raise UsageError("say what to change: --partitions, --set or --unset")
     ask(arguments, lambda admin: _alter(admin, arguments))
     return 0
 

@@ -1,0 +1,164 @@
+"""A cluster in one process: real brokers from the dispatcher down, on real logs, over a simulated network and tree."""
+
+import asyncio
+import contextvars
+import random
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from ottla.broker.apis import APIS_BY_KEY
+from ottla.broker.context import Broker
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.server import Server
+from ottla.cluster.membership import Membership, ensure_secret
+from ottla.cluster.registration import ensure_cluster_id
+from ottla.cluster.znodes import Endpoint
+from ottla.config.load import load
+from ottla.controller.loop import ControllerLoop
+from ottla.node.hand_over import HandOver
+from ottla.node.node import Node
+from ottla.replication.isr_changes import IsrChanges
+from ottla.storage.logs import Logs
+from tests.simulation.forest import Forest, SimTree
+from tests.simulation.network import HERE, Network
+
+SESSION_TIMEOUT_S = 6.0
+START_MS = 1_700_000_000_000
+SETTINGS = (
+    "zookeeper.connect=sim:2181",
+    "min.insync.replicas=2",
+    "replica.lag.time.max.ms=3000",
+    "replica.socket.timeout.ms=2000",
+    "replica.fetch.backoff.ms=200",
+    "offsets.topic.num.partitions=1",
+    "log.cleaner.enable=false",
+    "auto.leader.rebalance.enable=false",
+)
+
+
+class Inline(Executor):
+    """Does at once what threads would do some time: stories can be told again."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as failure:
+            done.set_exception(failure)
+        return done
+
+
+class Host:
+    """One broker's machine: what is on its disk stays when the process dies."""
+
+    def __init__(self, world: "World", number: int) -> None:
+        self.world = world
+        self.number = number
+        self.name = f"sim-{number}"
+        self.directory = world.directory / self.name
+        self.tree: SimTree | None = None
+        self.broker: Broker | None = None
+        self._node: Node | None = None
+        self._context = contextvars.copy_context()
+        self._context.run(HERE.set, self.name)
+
+    @property
+    def running(self) -> bool:
+        return self.broker is not None
+
+    async def start(self) -> None:
+        """Start the process, as `Node.start` does but for the sockets."""
+        await asyncio.create_task(self._start(), context=self._context)
+
+    async def _start(self) -> None:
+        self.directory.mkdir(exist_ok=True)
+        sets = [f"log.dirs={self.directory}", f"broker.id={self.number}", *SETTINGS]
+        settings = load(None, {}, sets)
+        node = self._node = Node(settings, self.world.now_ms)
+        node._node_id = self.number
+        node._endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", self.name, 9092),)
+        logs = node._logs = Logs(settings.storage, node._log_config, self.world.now_ms)
+        logs.executor.shutdown()
+        logs.executor = logs.flusher._executor = Inline()  # type: ignore[assignment]
+        logs.lock()
+        tree = self.tree = SimTree(self.world.forest)
+        node._tree = tree
+        cluster_id = await ensure_cluster_id(tree)
+        logs.identify(cluster_id, self.number, "zookeeper")
+        membership = Membership(self.number, cluster_id, await ensure_secret(tree))
+        broker = await node._assemble(tree, logs, membership)
+        await node._appear(broker)
+        self._run(node, broker)
+        server = node._server = Server(Dispatcher(broker, APIS_BY_KEY), node._live)
+        self.world.network.listen(self.name, lambda: server._accept("PLAINTEXT"))
+        self.broker = broker
+
+    def _run(self, node: Node, broker: Broker) -> None:
+        metadata, peers = broker.metadata, broker.peers
+        now_ms, live = self.world.now_ms, node._live
+        isrs = IsrChanges(broker.partitions, peers, lambda: metadata.image, live, now_ms)
+        broker.partitions.on_caught_up = isrs.caught_up
+        loop = ControllerLoop(broker.controller, broker.elections, metadata, peers, live, now_ms)
+        node._hand_over = HandOver(broker.elections, broker.controller, peers, metadata, live)
+        node._tasks.spawn(isrs.run())
+        node._tasks.spawn(loop.run())
+
+    async def stop(self) -> None:
+        """SIGTERM: leaders are handed over, the logs are closed cleanly."""
+        assert self._node is not None
+        assert self._node._hand_over is not None
+        await asyncio.create_task(self._node._hand_over(), context=self._context)
+        await self._end(clean=True)
+
+    async def kill(self, lost_bytes: int = 0) -> None:
+        """SIGKILL; with `lost_bytes` the machine's power fails, and the ends of logs were not on the disk."""
+        await self._end(clean=False)
+        if lost_bytes:
+            for segment in self.directory.glob("t-*/*.log"):
+                with segment.open("r+b") as file:
+                    file.truncate(max(0, segment.stat().st_size - lost_bytes))
+
+    async def _end(self, *, clean: bool) -> None:
+        node, tree, broker = self._node, self.tree, self.broker
+        assert node is not None
+        assert tree is not None
+        assert broker is not None
+        self.broker = None
+        self.world.network.kill(self.name)
+        if clean:
+            self.world.forest.expire(tree.session_id)
+        tree.die()
+        await node._tasks.cancel()
+        if node._presence is not None:
+            await node._presence.close()
+        await broker.metadata.close()
+        epoch = broker.membership.broker_epoch
+        await broker.logs.close(clean=clean, broker_epoch=epoch)
+
+
+class World:
+    """Hosts, their network and their tree, and the time they live in."""
+
+    def __init__(self, seed: int, directory: Path, hosts: int = 3) -> None:
+        self.rng = random.Random(seed)
+        self.directory = directory
+        self.network = Network(self.rng)
+        self.forest = Forest(self.rng, SESSION_TIMEOUT_S)
+        self.hosts = [Host(self, number) for number in range(1, hosts + 1)]
+        self.story: list[str] = []
+
+    def now_ms(self) -> int:
+        return START_MS + int(asyncio.get_running_loop().time() * 1000)
+
+    def tell(self, what: str) -> None:
+        """Note what happens, for whoever has to find out why it ended badly."""
+        self.story.append(f"{asyncio.get_running_loop().time():9.3f}  {what}")
+
+    def alive(self) -> list[Host]:
+        return [host for host in self.hosts if host.running]
+
+    def erase(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
