@@ -9,6 +9,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -69,6 +70,24 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
+def new_cluster_id() -> str:
+    """A name for a cluster, as Kafka makes them."""
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """The brokers of one cluster, all of them voters: their controllers' ports by node id."""
+
+    ports: Mapping[int, int]
+    cluster_id: str = field(default_factory=new_cluster_id)
+
+    @property
+    def voters(self) -> str:
+        """As controller.quorum.voters takes them."""
+        return ",".join(f"{node}@127.0.0.1:{port}" for node, port in self.ports.items())
+
+
 class ApacheKafka:
     """One Apache Kafka broker in KRaft combined mode, alive as long as its context."""
 
@@ -78,11 +97,15 @@ class ApacheKafka:
         port: int = 0,
         heap_mb: int = 1024,
         properties: Mapping[str, str] | None = None,
+        node_id: int = 1,
+        quorum: Quorum | None = None,
     ) -> None:
         self.data_dir = Path(data_dir)
         self.heap_mb = heap_mb
-        broker_port, self._controller_port = free_ports(2)
+        self.node_id = node_id
+        broker_port, controller_port = free_ports(2)
         self.port = port or broker_port
+        self._quorum = quorum or Quorum({node_id: controller_port})
         self._extra_properties = dict(properties or {})
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -119,7 +142,7 @@ class ApacheKafka:
         self._settings_file.write_text("".join(lines))
         if (log_dir / "meta.properties").exists():
             return
-        cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster_id = self._quorum.cluster_id
         args = ["format", "--cluster-id", cluster_id, "--config", str(self._settings_file)]
         done = run_tool("kafka.tools.StorageTool", args)
         if done.returncode != 0:
@@ -127,16 +150,22 @@ class ApacheKafka:
 
     def start(self, timeout_seconds: float = 90.0) -> None:
         """Starts the broker and returns when it answers."""
+        self.launch()
+        self.wait_until_serving(timeout_seconds)
+
+    def launch(self) -> None:
+        """Starts the broker, without waiting: of a cluster, none answers before most have started."""
         heap = (f"-Xmx{self.heap_mb}m", f"-Xms{self.heap_mb}m")
         command = java_command((*heap, *JVM_OPTIONS), "kafka.Kafka", [str(self._settings_file)])
         with self._output_file.open("ab") as output:
-            self._process = process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
+
+    def wait_until_serving(self, timeout_seconds: float = 90.0) -> None:
+        """Returns when the broker answers; one that does not is stopped."""
         try:
-            wait_until_serving(
-                "127.0.0.1", self.port, timeout_seconds, alive=lambda: process.poll() is None
-            )
+            wait_until_serving("127.0.0.1", self.port, timeout_seconds, alive=self._is_alive)
         except BaseException as error:
             self.stop()
             if isinstance(error, NotServing):
@@ -155,6 +184,16 @@ class ApacheKafka:
             process.kill()
             process.wait()
 
+    def kill(self) -> None:
+        """SIGKILL, as a crash would."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     @property
     def _settings_file(self) -> Path:
         return self.data_dir / "server.properties"
@@ -169,11 +208,11 @@ class ApacheKafka:
     def _properties(self, log_dir: Path) -> dict[str, str]:
         return {
             "process.roles": "broker,controller",
-            "node.id": "1",
+            "node.id": str(self.node_id),
             "listeners": f"PLAINTEXT://{self.bootstrap},"
-            f"CONTROLLER://127.0.0.1:{self._controller_port}",
+            f"CONTROLLER://127.0.0.1:{self._quorum.ports[self.node_id]}",
             "controller.listener.names": "CONTROLLER",
-            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "controller.quorum.voters": self._quorum.voters,
             "log.dirs": str(log_dir),
             # one broker cannot hold the three replicas that are the default
             "offsets.topic.replication.factor": "1",

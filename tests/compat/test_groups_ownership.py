@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from tests.support.clients import admin, create_topic, produce, unique_name
 from tests.support.member_processes import Child, Java
@@ -83,8 +83,10 @@ def committed(bootstrap: str, group: str, topic: str) -> list[int]:
 def size_of(bootstrap: str, group: str) -> int:
     """How many members the coordinator counts; none before there is one."""
     client = admin(bootstrap)
-    described = client.describe_consumer_groups([group])[group]
-    return len(described.result().members) if described.exception(20) is None else 0
+    try:
+        return len(client.describe_consumer_groups([group])[group].result(5).members)
+    except (KafkaException, TimeoutError):
+        return 0
 
 
 def befall(members: list[Any], quick: str, group: str, shared: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,19 +15,38 @@ WITH_RULES = {
 }
 
 
+class Served(NamedTuple):
+    """A broker, and where it keeps its logs."""
+
+    bootstrap: str
+    logs: Path
+
+
 @pytest.fixture(scope="session")
-def ottla_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def ottla_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A fresh ottla broker."""
     with OttlaBroker(tmp_path_factory.mktemp("golden") / "data") as broker:
-        yield broker.bootstrap
+        yield Served(broker.bootstrap, broker.data_dir)
 
 
 @pytest.fixture(scope="session")
-def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def kafka_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A fresh broker of Apache Kafka."""
     requires("java", "maven")
     from tools.apache_kafka import ApacheKafka
 
     directory: Path = tmp_path_factory.mktemp("golden-kafka")
     with ApacheKafka(directory, heap_mb=384, properties=WITH_RULES) as kafka:
-        yield kafka.bootstrap
+        yield Served(kafka.bootstrap, directory / "logs")
+
+
+@pytest.fixture(scope="session")
+def ottla_bootstrap(ottla_served: Served) -> str:
+    """The address of the ottla broker."""
+    return ottla_served.bootstrap
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(kafka_served: Served) -> str:
+    """The address of Apache Kafka's broker."""
+    return kafka_served.bootstrap

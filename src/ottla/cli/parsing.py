@@ -39,7 +39,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse: with the usage where it is short, else with where to find it."""
         if self._terse:
-            self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
+            # What points at a column has shown enough.
+            more = "" if "\n" in message else f" (see {self.prog} --help)"
+            self.exit(USAGE_ERROR, f"{self.prog}: {message}{more}\n")
         super().error(message)
 
     def refuse_rest(self, words: Iterable[str]) -> NoReturn:

@@ -26,8 +26,6 @@ from ottla.client.sync import LoopThread
 
 T = TypeVar("T")
 _LONG_S = 3_600.0
-_AHEAD = 4
-"""Polls that one visit to the loop's thread provides for."""
 _FRESH_S = 0.05
 """Whoever polls serves the group at least this often."""
 
@@ -185,10 +183,18 @@ class Consumer:
                 yield core.unread.pop()
 
     def _fill(self, timeout_s: float, most: int) -> None:
-        """Have something to give out; asking the loop's thread costs as much as decoding a hundred records."""
-        if self._core.unread and time.monotonic() < self._fresh_until:
-            return
-        self._run(self._core.fill(timeout_s * 1000, most * _AHEAD))
+        """Have something to give out.
+
+        What was fetched is decoded here; the loop's thread, whom to ask takes as long as decoding a hundred
+        records, is asked when there is nothing left, and often enough to serve the group.
+        """
+        core = self._core
+        if time.monotonic() < self._fresh_until:
+            if not core.unread and (wish := core.refill(most)) is not None:
+                self._thread.call(wish)
+            if core.unread:
+                return
+        self._run(core.fill(timeout_s * 1000, most))
         self._fresh_until = time.monotonic() + _FRESH_S
 
     # --- where to read

@@ -201,12 +201,26 @@ class Consuming:
                 self.unread.reverse()
             left_s = deadline.left_ms() / 1000
             if self.unread or left_s <= 0:
+                # Whoever polls in a loop and finds records each time lets the loop fetch, and beat, here.
+                await asyncio.sleep(0)
                 return
             try:
                 async with asyncio.timeout(min(left_s, _LONGEST_WAIT_S)):
                     await running.news.wait()
             except TimeoutError:
                 pass
+
+    def refill(self, most: int) -> Callable[[], None] | None:
+        """Have unread records out of what was fetched, in the thread that reads.
+
+        Returns what the loop's thread should be told to do then, if anything.
+        """
+        if self._running is None:
+            return None
+        fetcher = self._running.fetcher
+        self.unread = fetcher.take(most)
+        self.unread.reverse()
+        return fetcher.pump if fetcher.wants_more else None
 
     def give_out(self, most: int) -> list[ConsumerRecord]:
         """Unread records, which thereby count as consumed."""

@@ -49,6 +49,7 @@ class Fetcher:
         news: asyncio.Event,
     ) -> None:
         self.news = news
+        self.wants_more = False
         self._metadata = cluster
         self._cluster = Cluster(settings)
         self._settings = settings
@@ -69,7 +70,17 @@ class Fetcher:
     # --- records out
 
     def collect(self, most: int) -> list[ConsumerRecord]:
-        """Up to `most` records, from as few partitions as have them; then what to fetch next is asked for."""
+        """Up to `most` records, from as few partitions as have them; what to fetch next is asked for."""
+        found = self.take(most)
+        self.pump()
+        return found
+
+    def take(self, most: int) -> list[ConsumerRecord]:
+        """The same without asking for more: a thread may do this while the loop's own fetches.
+
+        The loop's thread only adds to what was fetched; all that moves a position happens while that
+        other thread waits for it.
+        """
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -79,7 +90,6 @@ class Fetcher:
                 break
             if not position.paused and not position.revoking:
                 self._collect_from(partition, position, found, most)
-        self.pump()
         return found
 
     def _collect_from(
@@ -102,16 +112,19 @@ class Fetcher:
     def _decode_next(self, position: Position, offset: int) -> None:
         fetched = position.fetched[0]
         ready, end = fetched.take(offset, self._deserializers, self._settings.check_crcs)
-        if not fetched:
-            position.fetched.popleft()
         position.ready, position.ready_at, position.ready_end = ready, 0, end
         if not ready:
             position.offset = end
+        if not fetched:
+            # Only now: a partition without anything fetched or ready may be reset by the loop's thread.
+            position.fetched.popleft()
+            self.wants_more = True
 
     # --- requests
 
     def pump(self) -> None:
         """Ask each leader that is not being asked for what its partitions want."""
+        self.wants_more = False
         now_ms = self._loop.time() * 1000
         wanted: dict[int, list[tuple[TopicPartition, Position]]] = {}
         later_ms: float | None = None

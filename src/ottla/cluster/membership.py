@@ -7,9 +7,20 @@ from ottla.cluster.znodes import CLUSTER_SECRET
 
 
 class Membership:
-    """One broker in one cluster; the epoch and the incarnation change with each registration."""
+    """One broker in one cluster; the epoch and the incarnation change with each registration.
 
-    __slots__ = ("broker_epoch", "broker_id", "cluster_id", "incarnation", "secret")
+    `is_current` ends with the session: from then on others may lead what this broker believes to lead, until it has
+    registered again and has read what became of it.
+    """
+
+    __slots__ = (
+        "broker_epoch",
+        "broker_id",
+        "cluster_id",
+        "incarnation",
+        "is_current",
+        "secret",
+    )
 
     def __init__(self, broker_id: int, cluster_id: str, secret: str) -> None:
         self.broker_id = broker_id
@@ -17,6 +28,7 @@ class Membership:
         self.secret = secret
         self.broker_epoch = -1
         self.incarnation = -1
+        self.is_current = True
 
 
 async def ensure_secret(tree: Tree) -> str:

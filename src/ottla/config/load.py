@@ -16,8 +16,8 @@ log = logger(__name__)
 
 ENVIRONMENT_PREFIX: Final = "OTTLA_"
 COMMAND_LINE: Final = "--set"
-NOT_SETTINGS: Final = frozenset({"OTTLA_REQUIRE_ALL"})
-"""Variables that the test suite reads, and no broker."""
+NOT_SETTINGS: Final = frozenset({"OTTLA_REQUIRE_ALL", "OTTLA_CONTEXT", "OTTLA_BOOTSTRAP_SERVERS"})
+"""Variables that commands and the test suite read, and no broker."""
 
 
 def load(

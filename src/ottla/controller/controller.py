@@ -4,6 +4,7 @@ Every write carries a check of `/controller_epoch`: a controller that was replac
 changes nothing, and answers NOT_CONTROLLER.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
@@ -64,6 +65,7 @@ class Controller:
         self._live = live
         self._broker_id = broker_id
         self._term: _Term | None = None
+        self._electing = asyncio.Lock()
         self._start = 0
 
     @property
@@ -77,6 +79,10 @@ class Controller:
         `instead_of` names a controller that is dead although the tree does not know it yet: its node is replaced in
         the same step. Whoever else tries that loses, since the epoch has moved on.
         """
+        async with self._electing:
+            return self.is_active or await self._elect(now_ms, instead_of)
+
+    async def _elect(self, now_ms: int, instead_of: int | None) -> bool:
         epoch, count = await self._next_epoch()
         claim = znodes.encode_controller(self._broker_id, now_ms)
         ops: list[Op] = [count]

@@ -109,7 +109,7 @@ class ControllerLoop:
     async def _wait_for_the_others(self) -> None:
         """After an outage in which every session ended, give the brokers of the last ISRs time to come back.
 
-        Everybody who is here has just registered, so nobody knows better than the tree who was in sync.
+        Nobody who is here was there before, so nobody knows better than the tree who was in sync.
         """
         deadline_ms = self._now_ms() + self._session_timeout_ms
         while self._missing() and self._now_ms() < deadline_ms:
@@ -124,8 +124,10 @@ class ControllerLoop:
                 return
 
     def _all_are_new(self) -> bool:
-        oldest = min((b.registered_ms for b in self._metadata.image.brokers.values()), default=0)
-        return self._now_ms() - oldest < self._session_timeout_ms
+        """Whether everybody registered after the last change of any partition: nobody was there all the time."""
+        image = self._metadata.image
+        newest = max((p.zxid for t in image.topics.values() for p in t.partitions), default=0)
+        return all(broker.epoch > newest for broker in image.brokers.values())
 
     def _missing(self) -> set[int]:
         image = self._metadata.image

@@ -69,12 +69,14 @@ class Coordinator(Generic[S]):
         partitions: Partitions,
         tasks: Tasks,
         now_ms: Callable[[], int],
+        is_current: Callable[[], bool],
     ) -> None:
         self.topic = topic
         self._make_shard = make_shard
         self._partitions = partitions
         self._tasks = tasks
         self._now_ms = now_ms
+        self._is_current = is_current
         self._partition_count = 0
         self._hosted: dict[int, _Hosted[S]] = {}
 
@@ -152,6 +154,11 @@ class Coordinator(Generic[S]):
         return self._loaded(index)
 
     def _loaded(self, index: int) -> _Hosted[S]:
+        if not self._is_current():
+            # Another broker may be the coordinator by now: what this one would say may be out of date.
+            raise ApiError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker has lost touch with its cluster"
+            )
         hosted = self._hosted.get(index)
         if hosted is None or not hosted.partition.is_leader:
             raise ApiError(

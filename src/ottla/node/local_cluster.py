@@ -120,12 +120,16 @@ class LocalCluster:
         self.ensemble.start(
             on_ready=lambda server: tell(f"ZooKeeper {server.number} on {server.address}")
         )
-        common = {**self._settings, "zookeeper.connect": self.ensemble.connect}
         for broker in self.brokers:
-            broker.launch({**common, "broker.id": str(broker.number)})
+            self.launch(broker)
         for broker in self.brokers:
             broker.wait_until_ready()
             tell(f"broker {broker.number} on {broker.bootstrap}")
+
+    def launch(self, broker: LocalBroker) -> None:
+        """Start one broker, for the first time or again, without waiting until it serves."""
+        joining = {"zookeeper.connect": self.ensemble.connect, "broker.id": str(broker.number)}
+        broker.launch({**self._settings, **joining})
 
     def ended(self) -> Sequence[LocalBroker]:
         """Brokers that have ended although nobody told them to."""

@@ -28,7 +28,7 @@ from ottla.cluster.peers import Peers
 from ottla.cluster.presence import Presence
 from ottla.cluster.producer_ids import ProducerIds
 from ottla.cluster.registration import Registration
-from ottla.cluster.tree import Tree
+from ottla.cluster.tree import SessionState, Tree
 from ottla.cluster.znodes import BrokerNode, Endpoint
 from ottla.config.dynamic import Overlay
 from ottla.config.live import LiveSettings
@@ -121,7 +121,7 @@ class Node:
     async def _assemble(self, tree: Tree, logs: Logs, membership: Membership) -> Broker:
         """Build everything that requests are made of, from the logs up; nobody outside knows of it yet."""
         metadata = self._metadata = Metadata(tree)
-        partitions = self._partitions = Partitions(self._node_id, logs, self._live, self._now_ms)
+        partitions = self._partitions = Partitions(membership, logs, self._live, self._now_ms)
         peers = self._peers = self._introduce(membership, metadata)
         controller = Controller(metadata, self._live, self._node_id)
         fetchers = Fetchers(peers, logs, self._live, self._tasks, self._now_ms)
@@ -132,7 +132,7 @@ class Node:
         self._opened = True
         self._is_sound = logs.previous_broker_epoch >= 0 or not len(logs)
         metadata.subscribe(partitions.apply)
-        groups = await self._coordinate_groups(metadata, partitions)
+        groups = await self._coordinate_groups(metadata, partitions, membership)
         producer_ids = ProducerIds(tree, self._node_id)
         markers = MarkerWriter(
             partitions,
@@ -156,7 +156,7 @@ class Node:
             producer_ids=producer_ids,
             groups=groups,
             transactions=await self._coordinate_transactions(
-                metadata, partitions, producer_ids, markers
+                metadata, partitions, producer_ids, markers, membership
             ),
             markers=markers,
             fetch_sessions=FetchSessions(slots, lambda: random.randrange(1, 2**31)),
@@ -206,6 +206,11 @@ class Node:
             await self._tree.close()
         if self._opened:
             log.info("broker stopped", node=self._node_id)
+
+    @property
+    def node_id(self) -> int:
+        """The id of this broker."""
+        return self._node_id
 
     @property
     def bootstrap(self) -> str:
@@ -278,16 +283,23 @@ class Node:
             broker.membership.incarnation = registration.incarnation
             # Should the registration be lost while we run, nothing of the logs will be.
             self._is_sound = True
+            await broker.metadata.refreshed()
+            broker.membership.is_current = True
             await broker.controller.elect(self._now_ms())
+
+        def heard(state: SessionState) -> None:
+            if state is SessionState.LOST:
+                broker.membership.is_current = False
 
         dirs = broker.logs.dirs
         directories = [id_text(each.directory_id) for each in dirs if each.offline is None]
         tree = broker.metadata.tree
+        tree.watch_session(heard)
         self._presence = Presence(tree, self._node_id, self._description, directories, registered)
         await self._presence.open()
 
     async def _coordinate_groups(
-        self, metadata: Metadata, partitions: Partitions
+        self, metadata: Metadata, partitions: Partitions, membership: Membership
     ) -> Coordinator[GroupShard]:
         """Load the groups whose partitions are here; from now on they follow the topics."""
         topics = Topics(metadata.image)
@@ -299,7 +311,14 @@ class Node:
             if delta.topics:
                 groups.write_everywhere(lambda shard, now: shard.topics_changed(delta, now))
 
-        groups = Coordinator(GROUPS_TOPIC, make_shard, partitions, self._tasks, self._now_ms)
+        groups = Coordinator(
+            GROUPS_TOPIC,
+            make_shard,
+            partitions,
+            self._tasks,
+            self._now_ms,
+            lambda: membership.is_current,
+        )
         metadata.subscribe(topics.apply)
         metadata.subscribe(groups.apply)
         metadata.subscribe(follow)
@@ -312,6 +331,7 @@ class Node:
         partitions: Partitions,
         producer_ids: ProducerIds,
         markers: MarkerWriter,
+        membership: Membership,
     ) -> Coordinator[TransactionShard]:
         """Load the transactions whose partitions are here; those that were being completed are completed."""
 
@@ -332,7 +352,12 @@ class Node:
             )
 
         transactions = Coordinator(
-            TRANSACTIONS_TOPIC, make_shard, partitions, self._tasks, self._now_ms
+            TRANSACTIONS_TOPIC,
+            make_shard,
+            partitions,
+            self._tasks,
+            self._now_ms,
+            lambda: membership.is_current,
         )
         markers.serve(transactions)
         metadata.subscribe(transactions.apply)

@@ -89,7 +89,9 @@ class Fetcher:
 
     def forget(self, partition: Partition) -> None:
         """Fetch this one no more; what is on its way is not appended."""
-        self._followed.pop(_key(partition), None)
+        key = _key(partition)
+        self._followed.pop(key, None)
+        self._resting.pop(key, None)
 
     async def run(self) -> None:
         """Fetch for ever; a leader that cannot be reached is tried again and again."""
@@ -137,10 +139,11 @@ class Fetcher:
 
     def _wanted(self) -> dict[Key, Wanted]:
         now = asyncio.get_running_loop().time()
+        self._resting = {key: until for key, until in self._resting.items() if until > now}
         max_bytes = self._settings.now.replication.replica_fetch_max_bytes
         wanted = {}
         for key, partition in self._followed.items():
-            if self._resting.get(key, 0.0) > now:
+            if key in self._resting:
                 continue
             log = partition.log
             wanted[key] = Wanted(

@@ -35,6 +35,9 @@ class FetchWaiter(Protocol):
 class Watch(Protocol):
     """Who acts on what a partition notices: the set of partitions that it belongs to."""
 
+    def leads(self, placed: PartitionImage) -> bool:
+        """Whether this broker leads a partition that is placed so, in its present life."""
+
     def flush(self, partition: Partition) -> None:
         """Its log has to be synced."""
 
@@ -82,7 +85,7 @@ class Partition:
 
     def place(self, placed: PartitionImage, now_ms: int) -> None:
         """Take over where the metadata now puts the replicas, who is in sync and who leads them."""
-        leads = placed.leader == self._me
+        leads = self._watch.leads(placed)
         fresh = placed.leader_epoch != self.leader_epoch or leads != self.is_leader
         self.placed, self.leader_epoch, self.is_leader = placed, placed.leader_epoch, leads
         if not leads:

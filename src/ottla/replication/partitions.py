@@ -11,6 +11,7 @@ from ottla.base.errors import ApiError, LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.cluster.image import Delta, Image, PartitionImage, TopicImage
+from ottla.cluster.membership import Membership
 from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
@@ -35,9 +36,14 @@ class Partitions:
     """
 
     def __init__(
-        self, node_id: int, logs: Logs, settings: LiveSettings, now_ms: Callable[[], int]
+        self,
+        membership: Membership,
+        logs: Logs,
+        settings: LiveSettings,
+        now_ms: Callable[[], int],
     ) -> None:
-        self._node_id = node_id
+        self._membership = membership
+        self._node_id = membership.broker_id
         self._logs = logs
         self._settings = settings
         self._now_ms = now_ms
@@ -203,6 +209,16 @@ class Partitions:
                 for partition in hosted.values():
                     partition.log.config = config
                     partition.advance_high_watermark()
+
+    def leads(self, placed: PartitionImage) -> bool:
+        """Whether this broker leads a partition that is placed so.
+
+        Not if the leader was chosen before this broker registered: its log may have lost what it held in its last
+        life, and the controller will choose again. A partition's only replica has nobody to differ from.
+        """
+        if placed.leader != self._node_id:
+            return False
+        return len(placed.replicas) == 1 or 0 <= self._membership.broker_epoch < placed.zxid
 
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""

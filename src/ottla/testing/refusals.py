@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.fetch import FetchRequest
 from ottla.protocol.codec import response_class
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Request, Response, Struct
@@ -39,24 +40,26 @@ _PARTITION: Final = ("partition_index", "partition")
 _ITEMS_ONLY: Final = (ApiKey.FETCH, ApiKey.METADATA)
 
 
-def refuse(request: Request, version: int, error: ErrorCode) -> Response:
+def refuse(request: Request, version: int, error: ErrorCode) -> Any:
     """The response that says `error` wherever there is room for it."""
-    answer = _answer(response_class(request.api_key), request, version, error)
-    assert isinstance(answer, Response)
-    if request.api_key in _ITEMS_ONLY and _has_items(answer):
-        answer.error_code = 0  # type: ignore[attr-defined]
+    answer: Any = _answer(response_class(request.api_key), request, version, error)
+    if isinstance(request, FetchRequest) and request.session_epoch > 0:
+        # Within a session a request names what changed alone: only the top speaks of all of it.
+        answer.responses = []
+    elif request.api_key in _ITEMS_ONLY and _has_items(answer):
+        answer.error_code = 0
     return answer
 
 
-def _answer(kind: type[Struct], asked: Struct, version: int, error: ErrorCode) -> Struct:
-    answer: Any = kind()
+def _answer(kind: type[Struct], asked: Struct, version: int, error: ErrorCode) -> Any:
+    answer = kind()
     for field in kind.fields:
         if not field.exists(version):
             continue
         if field.name in ("error_code", "partition_error_code"):
             setattr(answer, field.name, error)
         elif field.name == "error_message":
-            answer.error_message = "a fault rule of a test"
+            setattr(answer, field.name, "a fault rule of a test")
         elif field.name in _IDENTITIES:
             _identify(answer, field.name, asked)
         elif field.struct is not None and field.kind == "array" and _can_refuse(field.struct):
@@ -72,7 +75,7 @@ def _identify(answer: Any, name: str, asked: Struct) -> None:
             setattr(answer, name, getattr(asked, candidate))
 
 
-def _item(kind: type[Struct], item: Any, version: int, error: ErrorCode) -> Struct:
+def _item(kind: type[Struct], item: Any, version: int, error: ErrorCode) -> Any:
     if isinstance(item, Struct):
         return _answer(kind, item, version, error)
     answer = _answer(kind, Struct(), version, error)
@@ -92,7 +95,8 @@ def _asked_for(asked: Struct, name: str, version: int) -> list[Any]:
 
 def _can_refuse(kind: type[Struct]) -> bool:
     return any(
-        field.name.endswith("error_code") or (field.struct is not None and _can_refuse(field.struct))
+        field.name.endswith("error_code")
+        or (field.struct is not None and _can_refuse(field.struct))
         for field in kind.fields
     )
 

@@ -10,6 +10,7 @@ import pytest
 from ottla.base.errors import ApiError, LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.cluster.image import Changes, ConfigImage, Image, PartitionImage, TopicImage, advance
+from ottla.cluster.membership import Membership
 from ottla.config.live import LiveSettings
 from ottla.config.load import load
 from ottla.protocol.errors import ErrorCode
@@ -35,7 +36,9 @@ class Host:
     def __init__(self, *directories: Path) -> None:
         settings = load(None, {}, [f"log.dirs={','.join(map(str, directories))}"])
         self.logs = Logs(settings.storage, lambda name: self.partitions.log_config(name), self.now)
-        self.partitions = Partitions(NODE, self.logs, LiveSettings(settings), self.now)
+        self.partitions = Partitions(
+            Membership(NODE, "cluster", "secret"), self.logs, LiveSettings(settings), self.now
+        )
         self.image = Image()
 
     @staticmethod

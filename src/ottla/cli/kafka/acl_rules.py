@@ -1,4 +1,4 @@
-"""Pure: from the options of kafka-acls to resources and rules."""
+"""From the options of kafka-acls to resources and rules."""
 
 from __future__ import annotations
 

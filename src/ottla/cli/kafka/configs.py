@@ -79,14 +79,12 @@ COMMAND = Command(
             "Whose settings: topics, clients, users, brokers, broker-loggers, ips, "
             "client-metrics or groups.",
             "String",
-            repeats=True,
         ),
         Option(
             "entity-name",
             "The name of a topic, client, user, group or metric, the id of a broker, "
             "or an address.",
             "String",
-            repeats=True,
         ),
         Option(
             "entity-default",

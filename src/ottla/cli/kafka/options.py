@@ -36,7 +36,6 @@ class Option(NamedTuple):
     value: str = ""
     """What the value is called in the help, `String: topic`; empty for a flag."""
     value_may_be_missing: bool = False
-    repeats: bool = False
 
 
 class Command(NamedTuple):

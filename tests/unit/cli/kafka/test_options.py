@@ -11,7 +11,7 @@ COMMAND = Command(
     "An example.",
     (
         Option("topic", "A topic.", "String: topic"),
-        Option("config", "A setting.", "String: name=value", repeats=True),
+        Option("config", "A setting.", "String: name=value"),
         Option("list", "List."),
         Option("state", "A state.", "String", value_may_be_missing=True),
         Option("time", "A time.", "String"),

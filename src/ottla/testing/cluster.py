@@ -1,0 +1,118 @@
+"""A real cluster on this machine: brokers, each in a process of its own, around a ZooKeeper.
+
+with Cluster() as cluster:
+    cluster.brokers[1].kill()
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from ottla.base.errors import ApiError
+from ottla.client.sync_admin import SyncAdmin
+from ottla.node.ensemble import LocalEnsemble
+from ottla.testing import topics
+from ottla.testing.broker import Broker
+from ottla.testing.process import BrokerFailed
+from ottla.testing.topics import Topic
+
+_LEADER_TIMEOUT_S: Final = 20.0
+_POLL_S: Final = 0.05
+
+
+class Cluster:
+    """Brokers by their ids, 1 and up; topics have a copy on each of them, on three at most.
+
+    Needs Java and the jars of ZooKeeper: `ottla.node.zookeeper_jars.ZookeeperMissing` says what to install.
+    """
+
+    def __init__(
+        self, brokers: int = 3, settings: Mapping[str, object] | None = None, **named: object
+    ) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="ottla-", ignore_cleanup_errors=True)
+        # Nobody cuts the power of a test: ZooKeeper need not wait for the disk.
+        self.zookeeper = LocalEnsemble(
+            Path(self._temporary.name), jvm_options=("-Dzookeeper.forceSync=no",)
+        )
+        common = {
+            "zookeeper.connect": self.zookeeper.connect,
+            "zookeeper.session.timeout.ms": "6000",
+            "default.replication.factor": str(min(brokers, 3)),
+            "min.insync.replicas": str(min(max(brokers - 1, 1), 2)),
+            **(settings or {}),
+        }
+        self.brokers = {
+            number: Broker({**common, "broker.id": number}, **named)  # type: ignore[arg-type]
+            for number in range(1, brokers + 1)
+        }
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All brokers, as clients take them."""
+        return ",".join(broker.bootstrap_servers for broker in self.brokers.values())
+
+    def start(self) -> Self:
+        """Start ZooKeeper, then all brokers, and wait until they serve."""
+        try:
+            self.zookeeper.start()
+            for broker in self.brokers.values():
+                broker.launch()
+            for broker in self.brokers.values():
+                broker.wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """End all of it; the data are removed."""
+        for broker in self.brokers.values():
+            broker.close()
+        self.zookeeper.stop()
+        self._temporary.cleanup()
+
+    def create_topic(
+        self,
+        name: str | None = None,
+        partitions: int = 1,
+        replication_factor: int = -1,
+        **configs: object,
+    ) -> Topic:
+        """Make a topic, of a fresh name if none is given, with settings such as min_insync_replicas=1."""
+        return topics.create_topic(
+            self.bootstrap_servers,
+            topics.fresh_name() if name is None else name,
+            partitions,
+            replication_factor,
+            configs,
+        )
+
+    def leader(self, topic: str, partition: int = 0) -> Broker:
+        """The broker that leads a partition, once there is one that is alive."""
+        deadline = time.monotonic() + _LEADER_TIMEOUT_S
+        with SyncAdmin({"bootstrap.servers": self.bootstrap_servers}) as admin:
+            while time.monotonic() < deadline:
+                found = admin.describe_topics([topic])[topic]
+                if isinstance(found, ApiError):
+                    raise found
+                leader = self.brokers.get(found.partitions[partition].leader)
+                if leader is not None and leader.running:
+                    return leader
+                time.sleep(_POLL_S)
+        raise BrokerFailed(f"{topic}-{partition} has no leader after {_LEADER_TIMEOUT_S:g} s")
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

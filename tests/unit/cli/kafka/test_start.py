@@ -1,0 +1,54 @@
+"""Commands start at once: they import little, and answer while Java would still be starting."""
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import OttlaBroker
+
+BIN = Path(sys.executable).parent
+HEAVY = ("kio", "click", "rich", "uvloop", "importlib.metadata")
+RUNS = 20
+MOST_SECONDS = 0.6
+"""Four times what is promised (150 ms): a machine that runs tests is busy with others."""
+
+LIST_AND_TELL_MODULES = """
+import sys
+from ottla.cli.kafka.topics import main
+code = main(["--bootstrap-server", sys.argv[1], "--list"])
+print(code, *sorted(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory):
+    with OttlaBroker(tmp_path_factory.mktemp("start") / "data") as started:
+        yield started.bootstrap
+
+
+def test_nothing_heavy_is_imported_to_list_topics(broker: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIST_AND_TELL_MODULES, broker],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    code, *modules = done.stderr.split()
+    assert code == "0"
+    assert "ottla.client.cluster" in modules
+    assert not [name for name in modules if name.startswith(HEAVY)]
+    assert not [name for name in modules if name.startswith(("ottla.broker", "ottla.storage"))]
+
+
+def test_topics_are_listed_at_once(broker: str) -> None:
+    line = [BIN / "kafka-topics", "--bootstrap-server", broker, "--list"]
+    seconds = []
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        subprocess.run(line, check=True, capture_output=True, timeout=30)
+        seconds.append(time.perf_counter() - began)
+    assert statistics.median(seconds) < MOST_SECONDS

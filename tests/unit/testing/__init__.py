@@ -1,0 +1,1 @@
+"""What a test-suite is given: brokers, topics, clusters, fault rules."""
