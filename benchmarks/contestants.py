@@ -1,4 +1,4 @@
-"""The two brokers that are compared, behind one interface."""
+"""The two brokers that are compared, behind one interface; `clusters` has three of each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ DELETED_WITHIN_SECONDS = 30.0
 
 
 class Contestant(ABC):
-    """A broker that can be started, measured and stopped."""
+    """A broker, or several that make one cluster: it can be started, measured and stopped."""
 
     name: str
+    replication_factor = 1
+    deleted_topics = "*/*-delete"
+    """Where the files of deleted topics are until they are removed."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -34,8 +37,8 @@ class Contestant(ABC):
 
     @property
     @abstractmethod
-    def pid(self) -> int:
-        """The process id of the running broker."""
+    def pids(self) -> list[int]:
+        """The process ids of the running brokers."""
 
     @property
     @abstractmethod
@@ -63,17 +66,17 @@ class Contestant(ABC):
         self.startup_seconds = time.monotonic() - begin
 
     def cpu_seconds(self) -> float:
-        """CPU time the broker has used so far."""
-        return cpu_seconds(self.pid)
+        """CPU time the brokers have used so far."""
+        return sum(map(cpu_seconds, self.pids))
 
     def memory_mb(self) -> float:
-        """Memory the broker holds now."""
-        return memory_mb(self.pid)
+        """Memory the brokers hold now."""
+        return sum(map(memory_mb, self.pids))
 
     def wait_until_deleted(self) -> None:
         """Returns when the files of all deleted topics are gone."""
         deadline = time.monotonic() + DELETED_WITHIN_SECONDS
-        while next(self.data_dir.glob("*/*-delete"), None) is not None:
+        while next(self.data_dir.glob(self.deleted_topics), None) is not None:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.name} keeps the files of deleted topics")
             time.sleep(0.05)
@@ -94,9 +97,9 @@ class Kafka(Contestant):
         self._broker = ApacheKafka(data_dir, properties=SETTINGS)
 
     @property
-    def pid(self) -> int:
+    def pids(self) -> list[int]:
         """The process id of the JVM."""
-        return self._broker.pid
+        return [self._broker.pid]
 
     @property
     def bootstrap(self) -> str:
@@ -128,11 +131,11 @@ class Ottla(Contestant):
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def pid(self) -> int:
+    def pids(self) -> list[int]:
         """The process id of the broker."""
         if self._process is None:
             raise RuntimeError("ottla is not running")
-        return self._process.pid
+        return [self._process.pid]
 
     @property
     def bootstrap(self) -> str:

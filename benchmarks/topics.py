@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -26,14 +27,47 @@ def _admin(bootstrap: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
-def create_topic(bootstrap: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
+def create_topic(
+    bootstrap: str,
+    partitions: int = 1,
+    config: dict[str, str] | None = None,
+    replication_factor: int = 1,
+) -> str:
     """Makes a topic under a new name and returns when all its partitions have a leader."""
     topic = f"bench-{next(_numbers)}"
+    return _create(bootstrap, NewTopic(topic, partitions, replication_factor, config=config or {}))
+
+
+def place_topic(bootstrap: str, replicas: Sequence[int], partitions: int = 1) -> str:
+    """Makes a topic whose partitions are all on these brokers, the first of which leads them."""
+    placed = [list(replicas)] * partitions
+    topic = f"bench-{next(_numbers)}"
+    return _create(bootstrap, NewTopic(topic, partitions, replica_assignment=placed))
+
+
+def _create(bootstrap: str, new: Any) -> str:
+    topic = str(new.topic)
     client = _admin(bootstrap)
-    new = NewTopic(topic, partitions, 1, config=config or {})
     client.create_topics([new])[topic].result(TIMEOUT_SECONDS)
-    _wait_for(lambda: _leaders(client, topic) == partitions, f"leaders of topic {topic}")
+    _wait_for(lambda: _leaders(client, topic) == new.num_partitions, f"leaders of topic {topic}")
     return topic
+
+
+def wait_until_in_sync(bootstrap: str, topic: str) -> None:
+    """Returns when all replicas of a topic are in sync."""
+    client = _admin(bootstrap)
+
+    def in_sync() -> bool:
+        found = client.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
+        return all(len(each.isrs) == len(each.replicas) for each in found.partitions.values())
+
+    _wait_for(in_sync, f"in-sync replicas of topic {topic}")
+
+
+def controller_id(bootstrap: str) -> int:
+    """The broker that metadata names as the controller; Kafka's KRaft brokers name any of them."""
+    found = _admin(bootstrap).list_topics(timeout=TIMEOUT_SECONDS)
+    return int(found.controller_id)
 
 
 def delete_topic(bootstrap: str, topic: str) -> None:
@@ -44,10 +78,13 @@ def delete_topic(bootstrap: str, topic: str) -> None:
 
 @contextmanager
 def temporary_topic(
-    bootstrap: str, partitions: int = 1, config: dict[str, str] | None = None
+    bootstrap: str,
+    partitions: int = 1,
+    config: dict[str, str] | None = None,
+    replication_factor: int = 1,
 ) -> Iterator[str]:
     """A topic that exists as long as the context."""
-    topic = create_topic(bootstrap, partitions, config)
+    topic = create_topic(bootstrap, partitions, config, replication_factor)
     try:
         yield topic
     finally:

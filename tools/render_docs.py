@@ -14,6 +14,11 @@ from pathlib import Path
 
 from ottla.base.metrics import REGISTRY
 from ottla.broker.apis import ADVERTISED, APIS, Api
+from ottla.cli.catalogue import ALONE, NOUNS, load
+from ottla.cli.parsing import Parser, leaf_parser
+from ottla.client.consumer_settings import ConsumerSettings
+from ottla.client.producer_settings import ProducerSettings
+from ottla.client.settings import WITHOUT_EFFECT, AdminSettings, ClientSettings
 from ottla.config.kafka import IGNORED, REFUSED, REFUSED_FOR_TOPICS, Ignored, Refused
 from ottla.config.load import environment_name
 from ottla.config.setting import Setting, settings_of
@@ -107,10 +112,117 @@ def _differences(api: Api) -> str:
     return " ".join(text.split("\n\n")[0].split()).rstrip(".") or "none known"
 
 
+CLIENTS_INTRODUCTION = """\
+`ottla.Producer`, `ottla.Consumer` and `ottla.Admin` are clients of ottla and of Apache Kafka, without a
+dependency beyond ottla's own. Each has a twin for programs that run an event loop, with the same methods to be awaited:
+`AsyncProducer`, `AsyncConsumer`, `AsyncAdmin`.
+
+```python
+import ottla
+
+with ottla.Producer({"bootstrap.servers": "localhost:9092"}, value_serializer="json") as producer:
+    delivery = producer.send("orders", {"amount": 7}, b"customer 1")
+    print(delivery.result().offset)
+
+with ottla.Consumer({"bootstrap.servers": "localhost:9092"}, group_id="billing", value_deserializer="json") as consumer:
+    consumer.subscribe(["orders"], on_revoked=lambda partitions: print("no longer mine:", partitions))
+    for record in consumer:
+        print(record.key, record.value)
+```
+
+- Settings have Kafka's names, in a mapping or as keyword arguments with `_` for a dot; a name that does not exist is
+  refused.
+- `key.serializer`, `value.serializer`, `key.deserializer` and `value.deserializer` are `"bytes"`, `"string"`, `"json"`
+  or a callable.
+- `send` returns a delivery: `.result()` waits for it, `await` does in a loop, `on_delivery=` is called with it; whoever
+  forgets it still has it written by `flush`, or by leaving the block.
+- Exactly once: `transactional.id`, `init_transactions()`, then `with producer.transaction():` around `send` and
+  `send_offsets_to_transaction(offsets, consumer.group_metadata())`.
+- A consumer takes part in its group while it polls or is iterated over; listeners are called then, in the same thread.
+  What was polled is committed by later polls and by `close`; of an iteration, what was seen and no more."""
+
+
+def clients_page() -> str:
+    """The clients, and their settings."""
+    lines = ["# Clients in Python", GENERATED, CLIENTS_INTRODUCTION]
+    common = settings_of(ClientSettings)
+    lines += ["## Settings of every client", "\n".join(_client_settings_table(common))]
+    for kind, title in (
+        (ProducerSettings, "a producer"),
+        (ConsumerSettings, "a consumer"),
+        (AdminSettings, "an admin client"),
+    ):
+        names = {row.name for row in common}
+        own = [row for row in settings_of(kind) if row.name not in names]
+        lines += [f"## Settings of {title}", "\n".join(_client_settings_table(own))]
+    lines.append("## Kafka's settings without effect here")
+    lines.append("They are accepted, so that a file of settings can be shared with other clients.")
+    lines.append("\n".join(f"- `{name}`" for name in sorted(WITHOUT_EFFECT)))
+    return "\n\n".join(lines) + "\n"
+
+
+def _client_settings_table(rows: Iterable[Setting]) -> Iterator[str]:
+    yield "| setting | default | allowed | what it does |"
+    yield "|---|---|---|---|"
+    for row in rows:
+        default = "" if row.default in (None, (), "") else f"`{_cell(row.kind.text(row.default))}`"
+        allowed = f"{row.kind.word}: {row.kind.allowed()}"
+        yield f"| `{row.name}` | {default} | {_cell(allowed)} | {_cell(row.doc)} |"
+
+
+def cli_page() -> str:
+    """Every command of `ottla`, with what its --help says."""
+    lines = [
+        "# Commands",
+        GENERATED,
+        "`ottla NOUN VERB` speaks Kafka's protocol, to ottla and to any other broker. Which cluster is meant "
+        "is said by `-b HOST:PORT`, else by `OTTLA_BOOTSTRAP_SERVERS`, else by a context "
+        "(`ottla context use prod`, or `OTTLA_CONTEXT`), else it is localhost:9092. `-o json`, `ndjson` and "
+        "`csv` are for programs; colours and progress bars appear on a terminal alone (`NO_COLOR=1` turns "
+        "colours off). A command ends with 0 if it did what was asked, with 1 if that failed or something "
+        "is wrong, with 2 if it was not understood.",
+    ]
+    for name, summary in ALONE.items():
+        lines += _command(f"ottla {name}", summary, leaf_parser(name, None), load(name).EXAMPLES)
+    for name, noun in NOUNS.items():
+        lines += [f"## ottla {name}", noun.summary]
+        for verb, summary in noun.verbs.items():
+            parser = leaf_parser(name, verb)
+            lines += _command(f"ottla {name} {verb}", summary, parser, load(name, verb).EXAMPLES)
+    return "\n\n".join(lines) + "\n"
+
+
+def _command(name: str, summary: str, parser: Parser, examples: str) -> Iterator[str]:
+    places = [action for action in parser._actions if not action.option_strings]
+    taken = "".join(f" {action.metavar}" for action in places if action.help != argparse.SUPPRESS)
+    yield f"{'##' if name.count(' ') == 1 else '###'} {name}{taken}"
+    yield summary
+    rows = ["| option | what it does |", "|---|---|"]
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or action.dest in EVERYWHERE:
+            continue
+        if action in places and not action.help:
+            continue
+        value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+        if action.choices is not None and action.metavar is None:
+            value = " " + "\\|".join(map(str, action.choices))
+        shown = ", ".join(action.option_strings) + value
+        rows.append(f"| `{shown.strip()}` | {_cell(action.help or '').replace('%%', '%')} |")
+    if len(rows) > 2:
+        yield "\n".join(rows)
+    yield f"```\n{examples.removeprefix('examples:').strip(chr(10))}\n```"
+
+
+EVERYWHERE = frozenset(("help", "output", "bootstrap_server", "context", "client_settings"))
+"""Options that are the same for every command."""
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "settings": settings_page,
     "metrics": metrics_page,
     "apis": apis_page,
+    "cli": cli_page,
+    "clients": clients_page,
 }
 
 

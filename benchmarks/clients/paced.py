@@ -27,7 +27,8 @@ def _on_delivery(sent_ns: int, latencies_ms: list[float]) -> Callable[[Any, Any]
 
 def main(spec: dict[str, Any]) -> dict[str, list[float]]:
     """Sends one record at each tick, whether or not earlier ones have been acknowledged."""
-    producer = Producer({"bootstrap.servers": spec["bootstrap"], "acks": 1, "linger.ms": 0})
+    config = {"bootstrap.servers": spec["bootstrap"], "acks": spec["acks"], "linger.ms": 0}
+    producer = Producer(config)
     topic, interval_ns = spec["topic"], int(1e9 / spec["per_second"])
     filler = sample_values(1, int(spec["value_size"]) - STAMP.size)[0]
     warm_up, latencies_ms = int(spec["warm_up"]), list[float]()

@@ -36,6 +36,7 @@ def _pace(broker: Contestant, topic: str, seconds: float) -> dict[str, Any]:
         "warm_up": PER_SECOND,
         "records": int(PER_SECOND * seconds),
         "value_size": 100,
+        "acks": 1,
     }
 
 

@@ -6,13 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.results import Measured, Row
 
 QUICK_DIVISOR = 10
+CPU_GROUP = "broker CPU"
 CPU_GOAL = Goal(times_at_most=0.25)
+
+
+class Part(Enum):
+    """The parts of the comparison, which can be run one by one; each has its own contestants."""
+
+    SINGLE = "single"
+    CLUSTER = "cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,10 @@ class Scale:
 class Scenario(ABC):
     """One kind of load; `prepare` and `clean_up` surround all its runs on one broker."""
 
+    part = Part.SINGLE
+    """One broker, or a cluster."""
+    warms = True
+    """Whether a run that does not count goes before those that do."""
     max_runs: int | None = None
     """A cap for scenarios too long to repeat as often as the others."""
     fresh_broker = False
@@ -53,9 +66,10 @@ class Scenario(ABC):
         """Removes what `prepare` made."""
 
 
-def cpu_row(name: str, title: str, unit: str = "CPU-s per M records") -> Row:
+def cpu_row(name: str, title: str, group: str = CPU_GROUP) -> Row:
     """A row for the CPU time the broker spent on a throughput row."""
-    return Row(f"{name}-cpu", title, unit, "broker CPU", higher_is_better=False, goal=CPU_GOAL)
+    unit, goal = "CPU-s per M records", CPU_GOAL if group == CPU_GROUP else None
+    return Row(f"{name}-cpu", title, unit, group, higher_is_better=False, goal=goal)
 
 
 class CpuUse:

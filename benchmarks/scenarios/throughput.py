@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,11 @@ from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.processes import evict_from_page_cache
 from benchmarks.results import Measured, Row
-from benchmarks.scenarios.scenario import Scale, Scenario, broker_cpu, cpu_row
+from benchmarks.scenarios.scenario import CPU_GROUP, Scale, Scenario, broker_cpu, cpu_row
 from benchmarks.topics import count_records, create_topic, delete_topic, temporary_topic
 
 PRODUCE_GOAL = Goal(times_at_least=2.0)
+REPLICATED_WITHIN_SECONDS = 30.0
 FILLED_BATCH_BYTES = 256 * 1024
 CONSUME_GOAL = Goal(times_at_least=1.2)
 LARGE_VALUE_SIZE = 1000
@@ -24,8 +26,11 @@ class RecordsLost(Exception):
 
 
 def _check_count(bootstrap: str, topic: str, partitions: int, expected: float) -> None:
-    held = count_records(bootstrap, topic, partitions)
-    if held != expected:
+    deadline = time.monotonic() + REPLICATED_WITHIN_SECONDS
+    while (held := count_records(bootstrap, topic, partitions)) != expected:
+        if held < expected and time.monotonic() < deadline:
+            time.sleep(0.1)
+            continue
         raise RecordsLost(f"{topic} holds {held:,} records, {expected:,.0f} were acknowledged")
 
 
@@ -54,15 +59,20 @@ class Produce(Scenario):
         config: dict[str, object],
         group: str = "throughput",
         goal: Goal | None = PRODUCE_GOAL,
+        cpu_group: str = CPU_GROUP,
     ) -> None:
         title = f"produce {title}"
-        rows = (_speed_row(name, title, value_size, group, goal), cpu_row(name, title))
+        speed = _speed_row(name, title, value_size, group, goal)
+        rows = (speed, cpu_row(name, title, group=cpu_group))
         super().__init__(name, rows)
         self.records, self.value_size, self.config = records, value_size, config
 
     def measure(self, broker: Contestant, scale: Scale) -> Measured:
         """Produces into a new topic and checks that all records are in it."""
-        with temporary_topic(broker.bootstrap, self.partitions) as topic:
+        replication_factor = broker.replication_factor
+        with temporary_topic(
+            broker.bootstrap, self.partitions, replication_factor=replication_factor
+        ) as topic:
             return self._produce(broker, topic, scale.amount(self.records))
 
     def _produce(self, broker: Contestant, topic: str, records: int) -> Measured:
@@ -76,7 +86,8 @@ class Produce(Scenario):
         }
         with broker_cpu(broker) as cpu:
             result = run_client("produce", spec)
-        _check_count(broker.bootstrap, topic, self.partitions, result["records"])
+            # Within the measurement: with acks=1 followers may still be at work.
+            _check_count(broker.bootstrap, topic, self.partitions, result["records"])
         speed, cost = self.rows
         values = {
             speed.name: _speed(records, result["seconds"], self.value_size),

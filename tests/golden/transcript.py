@@ -112,7 +112,9 @@ def play(
 def prepare(line: str, bootstrap: str) -> None:
     """What the transcript's other commands did."""
     verb, _, rest = line.partition(" ")
-    if verb == "internal":
+    if verb == "no":
+        delete_all_topics(bootstrap)
+    elif verb == "internal":
         make_internal_topics(bootstrap)
     elif verb == "create":
         create_named(bootstrap, rest)
@@ -134,6 +136,13 @@ def produce_lines(bootstrap: str, topic: str, partition: int, lines: list[str]) 
             topic, value, key=key if colon else None, partition=partition, timestamp=now_ms
         )
     assert client.flush(20) == 0
+
+
+def delete_all_topics(bootstrap: str) -> None:
+    """Begin as if the broker were new, whatever other tests did to it."""
+    server = ("--bootstrap-server", bootstrap)
+    for topic in run("kafka-topics", *server, "--list", "--exclude-internal").stdout.split():
+        run("kafka-topics", *server, "--delete", "--topic", topic)
 
 
 def make_internal_topics(bootstrap: str) -> None:

@@ -115,13 +115,15 @@ async def asked(
 
 def _with_advice(
     failure: BrokerUnreachable, arguments: argparse.Namespace, servers: str
-) -> OttlaError:
+) -> BrokerUnreachable:
     named = arguments.bootstrap_server or os.environ.get(BOOTSTRAP_VARIABLE)
     context = None if named else chosen_context(arguments.context)
     if context is not None:
-        return OttlaError(f"{failure} (the address is that of context {context})")
+        return BrokerUnreachable(f"{failure} (the address is that of context {context})")
     if servers == DEFAULT_BOOTSTRAP:
-        return OttlaError(f"{failure} (`ottla up` starts a broker; -b HOST:PORT names another)")
+        return BrokerUnreachable(
+            f"{failure} (`ottla up` starts a broker; -b HOST:PORT names another)"
+        )
     return failure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from ottla.base.ids import TopicPartition
-from ottla.cli.moments import short_duration, short_size
+from ottla.cli.moments import counted, short_duration, short_size
 from ottla.client.view import Topic
 
 PROBLEM: Final = "problem"
@@ -108,9 +108,9 @@ def _brokers(facts: ClusterFacts) -> Iterator[Finding]:
             "ottla brokers list, and look into the log of a broker that should be there",
         )
     else:
-        count = len(facts.brokers)
         yield Finding(
-            WELL, f"{count} {'broker' if count == 1 else 'brokers'}, one of them is the controller"
+            WELL,
+            f"{counted(len(facts.brokers), 'broker')}; the controller is broker {facts.controller_id}",
         )
 
 
@@ -142,7 +142,8 @@ def _partitions(facts: ClusterFacts) -> Iterator[Finding]:
     if not unwell:
         total = sum(len(topic.partitions) for topic in facts.topics.values())
         yield Finding(
-            WELL, f"{total} partitions of {len(facts.topics)} topics have all their replicas"
+            WELL,
+            f"{counted(total, 'partition')} in {counted(len(facts.topics), 'topic')}: all replicas are in sync",
         )
 
 
@@ -188,7 +189,9 @@ def _contents(facts: TopicFacts) -> Iterator[Finding]:
     count = sum(facts.ends[each] - facts.begins[each] for each in facts.ends)
     if count:
         parts = len(facts.topic.partitions)
-        yield Finding(WELL, f"{name} holds {count} records in {parts} partitions")
+        yield Finding(
+            WELL, f"{name} holds {counted(count, 'record')} in {counted(parts, 'partition')}"
+        )
     elif any(facts.ends.values()):
         kept = int(facts.configs.get("retention.ms", "-1"))
         within = f" (retention.ms keeps {short_duration(kept / 1000)})" if kept >= 0 else ""
@@ -254,7 +257,9 @@ def group_findings(facts: GroupFacts, topic: str | None) -> Iterator[Finding]:
             f"ottla groups history {name}",
         )  # fmt: skip
     else:
-        yield Finding(WELL, f"group {name} is {facts.state} with {len(facts.members)} members")
+        yield Finding(
+            WELL, f"group {name} is {facts.state} with {counted(len(facts.members), 'member')}"
+        )
     if facts.rebalances is not None and facts.rebalances >= _MANY_REBALANCES:
         yield Finding(
             WARNING,
@@ -267,14 +272,13 @@ def group_findings(facts: GroupFacts, topic: str | None) -> Iterator[Finding]:
 
 
 def _members(facts: GroupFacts, topic: str | None) -> Iterator[Finding]:
-    if topic is not None and facts.members:
-        if not any(topic in member.topics for member in facts.members if member.topics):
-            read = sorted({each for member in facts.members for each in member.topics})
-            yield Finding(
-                PROBLEM,
-                f"no member of group {facts.name} reads {topic}; they read {', '.join(read) or 'nothing'}",
-                f"have the consumer subscribe to {topic}",
-            )
+    read = sorted({each for member in facts.members for each in member.topics})
+    if topic is not None and facts.members and topic not in read:
+        yield Finding(
+            PROBLEM,
+            f"no member of group {facts.name} reads {topic}; they read {', '.join(read) or 'nothing'}",
+            f"have the consumer subscribe to {topic}",
+        )
     idle = [member.client_id for member in facts.members if not member.partitions]
     if idle and facts.state == "Stable":
         wider = f"ottla topics alter {topic or 'TOPIC'} --partitions {len(facts.members)}"
@@ -322,5 +326,5 @@ def _offsets(facts: GroupFacts, topic: str | None) -> Iterator[Finding]:
         )
     elif lag:
         level = WELL if facts.members else WARNING
-        yield Finding(level, f"group {facts.name} is {lag} records behind",
+        yield Finding(level, f"group {facts.name} is {counted(lag, 'record')} behind",
                       f"ottla groups lag {facts.name} --watch")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pure: times and durations as people write them, and as they like to read them."""
+"""Pure: times, sizes and numbers as people write them, and as they like to read them."""
 
 from __future__ import annotations
 
@@ -79,3 +79,8 @@ def short_count(count: float) -> str:
             return f"{count:.3g}{unit}"
         count /= 1000
     return f"{count:.3g} G"
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things: 1 record, 2 records."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

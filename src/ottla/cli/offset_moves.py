@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.cli.connect import raise_first
+from ottla.cli.moments import counted
 from ottla.cli.output import show
 from ottla.cli.parsing import complain
 from ottla.protocol.errors import ErrorCode
@@ -49,7 +50,7 @@ async def refuse_members(admin: Admin, group: str) -> None:
     elif found.members:
         who = ", ".join(sorted({member.client_id for member in found.members}))
         raise OttlaError(
-            f"group {group} has {len(found.members)} members ({who}); stop them first, since they "
+            f"group {group} has {counted(len(found.members), 'member')} ({who}); stop them first, since they "
             "would commit over it"
         )
 
@@ -84,6 +85,6 @@ async def apply_moves(admin: Admin, group: str, moves: Moves) -> int:
     if gone:
         raise_first(await admin.delete_group_offsets(group, gone))
     complain(
-        f"moved {len(changed)} offsets of group {group}; `ottla groups undo {group}` undoes it"
+        f"moved {counted(len(changed), 'offset')} of group {group}; `ottla groups undo {group}` undoes it"
     )
     return 0

@@ -110,6 +110,13 @@ def _add_verbs(parser: Parser, name: str, noun: Noun, words: Sequence[str]) -> N
             _fill(made, name, verb)
 
 
+def leaf_parser(name: str, verb: str | None) -> Parser:
+    """The parser of one command alone."""
+    parser = Parser(prog=f"ottla {name}" if verb is None else f"ottla {name} {verb}")
+    load(name, verb).add_arguments(parser)
+    return parser
+
+
 def _fill(parser: Parser, name: str, verb: str | None) -> None:
     command = load(name, verb)
     command.add_arguments(parser)

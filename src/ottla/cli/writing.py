@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.cli.connect import ask, assignments, client_settings, known_to
-from ottla.cli.moments import short_count, short_duration
+from ottla.cli.moments import counted, short_count, short_duration
 from ottla.cli.names import find_topic
 from ottla.cli.output import Progress
 from ottla.cli.parsing import complain
@@ -90,7 +90,9 @@ class Writer:
         self.check()
         count, took_s = self._progress.count, self._progress.elapsed_s
         rate = f", {short_count(count / took_s)}/s" if count and took_s else ""
-        complain(f"wrote {count} records to {self._topic} in {short_duration(took_s)}{rate}")
+        complain(
+            f"wrote {counted(count, 'record')} to {self._topic} in {short_duration(took_s)}{rate}"
+        )
 
 
 def lines_of(path: str | None) -> Iterable[bytes]:

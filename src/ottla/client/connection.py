@@ -137,7 +137,9 @@ class Connection(asyncio.BufferedProtocol):
         deadline = self._loop.time() + timeout_ms / 1000
         while True:
             left_ms = max(1.0, (deadline - self._loop.time()) * 1000)
-            prompt = self._loop.call_at(deadline - PROMPT_BEFORE_END_S, self._prompt)
+            # Where there is less time in all, half of it: a broker takes the prompt for a broken frame.
+            before_end_s = min(PROMPT_BEFORE_END_S, left_ms / 2000)
+            prompt = self._loop.call_at(deadline - before_end_s, self._prompt)
             try:
                 response = await self.ask(request, version=version, timeout_ms=left_ms)
             finally:

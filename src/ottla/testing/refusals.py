@@ -40,6 +40,10 @@ _PARTITION: Final = ("partition_index", "partition")
 _ITEMS_ONLY: Final = (ApiKey.FETCH, ApiKey.METADATA)
 
 
+class _Nothing(Struct):
+    """What a plain value tells of itself."""
+
+
 def refuse(request: Request, version: int, error: ErrorCode) -> Any:
     """The response that says `error` wherever there is room for it."""
     answer: Any = _answer(response_class(request.api_key), request, version, error)
@@ -59,7 +63,7 @@ def _answer(kind: type[Struct], asked: Struct, version: int, error: ErrorCode) -
         if field.name in ("error_code", "partition_error_code"):
             setattr(answer, field.name, error)
         elif field.name == "error_message":
-            setattr(answer, field.name, "a fault rule of a test")
+            setattr(answer, field.name, f"{error.message} (A fault rule of a test says so.)")
         elif field.name in _IDENTITIES:
             _identify(answer, field.name, asked)
         elif field.struct is not None and field.kind == "array" and _can_refuse(field.struct):
@@ -78,7 +82,7 @@ def _identify(answer: Any, name: str, asked: Struct) -> None:
 def _item(kind: type[Struct], item: Any, version: int, error: ErrorCode) -> Any:
     if isinstance(item, Struct):
         return _answer(kind, item, version, error)
-    answer = _answer(kind, Struct(), version, error)
+    answer = _answer(kind, _Nothing(), version, error)
     names = [field.name for field in kind.fields]
     setattr(answer, next(name for name in _IDENTITIES if name in names), item)
     return answer

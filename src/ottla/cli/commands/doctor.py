@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ottla.base.errors import OttlaError
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.diagnosis import (
     PROBLEM,
@@ -17,10 +16,11 @@ from ottla.cli.diagnosis import (
     group_findings,
     topic_findings,
 )
+from ottla.cli.moments import counted
 from ottla.cli.names import NotThere, find_group, find_topic
 from ottla.cli.output import add_output_argument, paint, show
 from ottla.cli.symptoms import cluster_facts, group_facts, topic_facts
-from ottla.client.errors import BrokerUnreachable, ClientError, NotKafka
+from ottla.client.errors import ClientError, NotKafka
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -47,19 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what was found."""
     try:
         findings = ask(arguments, lambda admin: _examine(admin, arguments))
-    except OttlaError as failure:
-        if not isinstance(failure, ClientError) and not _is_about_reaching(failure):
-            raise
+    except ClientError as failure:
         findings = [_unreachable(failure)]
     _print(findings, arguments.output)
     return 1 if any(each.level == PROBLEM for each in findings) else 0
 
 
-def _is_about_reaching(failure: OttlaError) -> bool:
-    return isinstance(failure.__context__, BrokerUnreachable)
-
-
-def _unreachable(failure: OttlaError) -> Finding:
+def _unreachable(failure: ClientError) -> Finding:
     if isinstance(failure, NotKafka):
         return Finding(
             PROBLEM, str(failure), "ottla doctor -b HOST:PORT, with the port of a broker"
@@ -104,5 +98,9 @@ def _print(findings: list[Finding], output: str) -> None:
     bad = sum(each.level == PROBLEM for each in findings)
     doubts = sum(each.level == WARNING for each in findings)
     sys.stdout.flush()
-    said = f"{bad} problems, {doubts} warnings" if bad or doubts else "all is well"
+    said = (
+        f"{counted(bad, 'problem')}, {counted(doubts, 'warning')}"
+        if bad or doubts
+        else "all is well"
+    )
     print(f"\n{said}")

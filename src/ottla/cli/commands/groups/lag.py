@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ottla.cli.commands.groups.describe import partition_row
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.group_progress import Reading, readings
-from ottla.cli.moments import duration_ms, iso
+from ottla.cli.moments import counted, duration_ms, iso
 from ottla.cli.names import find_group
 from ottla.cli.output import add_output_argument, is_terminal, show
 from ottla.cli.pace import Pace
@@ -56,7 +56,7 @@ async def _once(admin: Admin, arguments: argparse.Namespace) -> None:
     nothing = f"group {arguments.group} has committed nothing and reads nothing"
     show([partition_row(each) for each in found], arguments.output, nothing=nothing)
     if arguments.output == "table" and found:
-        print(f"\n{sum(each.lag or 0 for each in found)} records behind in all")
+        print(f"\n{counted(sum(each.lag or 0 for each in found), 'record')} behind in all")
 
 
 async def _watch(admin: Admin, arguments: argparse.Namespace) -> None:

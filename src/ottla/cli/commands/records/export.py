@@ -11,7 +11,7 @@ from typing import Any
 
 from ottla.base.errors import OttlaError
 from ottla.cli.connect import add_broker_arguments
-from ottla.cli.moments import short_duration
+from ottla.cli.moments import counted, short_duration
 from ottla.cli.output import Progress
 from ottla.cli.parsing import complain
 from ottla.cli.reading import (
@@ -84,4 +84,4 @@ async def _copy(
             written += len(kept)
             progress.advance(len(records))
     progress.close()
-    complain(f"exported {written} records in {short_duration(progress.elapsed_s)}")
+    complain(f"exported {counted(written, 'record')} in {short_duration(progress.elapsed_s)}")

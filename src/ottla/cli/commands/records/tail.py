@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_where_argument(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "-f", "--format", metavar="FORMAT", help=f"a line for each (default '{_LINE}')"
+        "-f", "--format", metavar="FORMAT", help="a line for each, such as '%%p %%o %%k %%v'"
     )
     how.add_argument("-o", "--output", choices=FORMATS, default="table", help="or whole records")
     add_broker_arguments(parser)

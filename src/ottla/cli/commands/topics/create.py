@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask, assignments
+from ottla.cli.moments import counted
 from ottla.cli.parsing import complain
 from ottla.protocol.errors import ErrorCode
 
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _tell(arguments: argparse.Namespace, name: str, made: Outcome[CreatedTopic]) -> int:
     if not isinstance(made, ApiError):
         done = "would create" if arguments.dry_run else "created"
-        parts = "1 partition" if made.partitions == 1 else f"{made.partitions} partitions"
+        parts = counted(made.partitions, "partition")
         print(f"{done} topic {name} ({parts}, replication factor {made.replication_factor})")
         return 0
     if made.code == ErrorCode.TOPIC_ALREADY_EXISTS and arguments.if_not_exists:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask
+from ottla.cli.moments import counted
 from ottla.cli.names import find_topics
 from ottla.cli.parsing import complain
 from ottla.cli.questions import add_yes_argument, confirmed
@@ -38,7 +39,9 @@ async def _delete(admin: Admin, arguments: argparse.Namespace) -> int:
     if not arguments.yes:
         counts = await record_counts(admin, topics.values())
         names = ", ".join(topics)
-        if not confirmed(arguments, f"delete {names} with {sum(counts.values())} records"):
+        if not confirmed(
+            arguments, f"delete {names} with {counted(sum(counts.values()), 'record')}"
+        ):
             return 1
     failed = 0
     for name, result in (await admin.delete_topics(topics)).items():

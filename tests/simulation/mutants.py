@@ -1,0 +1,94 @@
+"""Brokers with one rule missing: the simulation is worth as much as it finds of them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from ottla.controller import isr
+from ottla.controller.leaders import NewState
+from ottla.coordination.runtime import Coordinator
+from ottla.replication.leadership import Leadership
+from ottla.replication.partition import Partition
+from ottla.replication.partitions import Partitions
+from ottla.storage import log, recovery
+from ottla.storage.producer_state import ProducerState
+
+Mutant = Callable[[], AbstractContextManager[Any]]
+
+
+def ack_before_replication() -> AbstractContextManager[Any]:
+    """What the leader holds counts as committed."""
+    return patch.object(Leadership, "committed_end", lambda self, own_end_offset: own_end_offset)
+
+
+def no_epoch_check() -> AbstractContextManager[Any]:
+    """A follower whose log went another way is not told."""
+    return patch.object(Partition, "diverging_epoch", lambda self, epoch, offset: None)
+
+
+def truncate_to_the_high_watermark() -> AbstractContextManager[Any]:
+    """As Kafka did before KIP-101: a follower that has found a new leader cuts its log by what it believes committed."""
+    place = Partition.place
+
+    def placed(self: Partition, image: Any, now_ms: int) -> None:
+        before = self.leader_epoch
+        place(self, image, now_ms)
+        if not self.is_leader and self.leader_epoch != before:
+            self.log.truncate_to(self.log.high_watermark, now_ms)
+
+    return patch.object(Partition, "place", placed)
+
+
+def isr_without_compare_and_set() -> AbstractContextManager[Any]:
+    """Whoever asks for an ISR gets it, however old the state it knows."""
+
+    def decide(image: Any, leader_id: int, wanted: Any, topic: Any, partition: Any) -> Any:
+        members = tuple(broker_id for broker_id, _ in wanted.isr)
+        if topic is None or partition is None or members == partition.isr:
+            return None
+        return NewState(topic, partition, leader_id, members, is_elected=False)
+
+    return patch.object(isr, "_decide", decide)
+
+
+@contextmanager
+def forgotten_producer_state() -> Iterator[None]:
+    """After a restart nobody knows what producers sent before."""
+
+    def nothing(*_: Any, **__: Any) -> ProducerState:
+        return ProducerState()
+
+    with patch.object(log, "load_producers", nothing), patch.object(recovery, "load_producers", nothing):
+        yield
+
+
+def commit_visible_before_the_watermark() -> AbstractContextManager[Any]:
+    """A coordinator answers before what it answers from is committed."""
+
+    def reply(self: Any, hosted: Any, replies: Any) -> None:
+        for token, value in replies:
+            token(value)
+
+    return patch.object(Coordinator, "_reply", reply)
+
+
+def restarted_leaders_lead_on() -> AbstractContextManager[Any]:
+    """A broker that crashed leads what it led, whatever it lost."""
+    return patch.object(
+        Partitions, "leads", lambda self, placed: placed.leader == self._node_id
+    )
+
+
+MUTANTS: dict[str, Mutant] = {
+    each.__name__: each
+    for each in (
+        ack_before_replication,
+        no_epoch_check,
+        truncate_to_the_high_watermark,
+        isr_without_compare_and_set,
+        forgotten_producer_state,
+        commit_visible_before_the_watermark,
+        restarted_leaders_lead_on,
+    )
+}

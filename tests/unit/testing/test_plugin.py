@@ -1,0 +1,70 @@
+"""The plugin as pytest sees it: what a failed test reports, and what skips."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FAILING = """
+import ottla
+
+def test_that_fails(ottla_broker, ottla_topic):
+    ottla_broker.faults.fail("Produce", "RECORD_LIST_TOO_LARGE")
+    with ottla.Producer(bootstrap_servers=ottla_broker.bootstrap_servers, client_id="shop") as producer:
+        producer.send(ottla_topic, b"a").result()
+
+def test_that_fails_without_a_broker():
+    assert False, "on its own"
+
+def test_that_fails_with_a_dead_broker(ottla_broker):
+    ottla_broker.kill()
+    assert False
+"""
+CLUSTER = """
+def test_on_a_cluster(ottla_cluster):
+    assert False
+"""
+
+
+def run(pytester: pytest.Pytester, source: str) -> str:
+    pytester.makepyfile(source)
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rs", timeout=60)
+    return ran.stdout.str()
+
+
+def test_a_failed_test_tells_what_the_broker_saw(pytester: pytest.Pytester) -> None:
+    output = run(pytester, FAILING)
+    assert "3 failed" in output
+    first, _, rest = output.partition("test_that_fails_without_a_broker ___")
+    assert "ottla broker on 127.0.0.1:" in first
+    assert 'fault rule rule="fail with RECORD_LIST_TOO_LARGE" api=Produce' in first
+    pytest.LineMatcher(first.splitlines()).fnmatch_lines(
+        ["*broker ready*", "requests,*", "*CreateTopics v*", "*shop *Produce v* -> fail with *"]
+    )
+    alone, _, dead = rest.partition("test_that_fails_with_a_dead_broker ___")
+    assert "ottla broker on" not in alone
+    assert "(the broker does not run: nobody can say what it was asked)" in dead
+
+
+def test_a_cluster_is_skipped_with_a_sentence_where_there_is_no_java(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    output = run(pytester, CLUSTER)
+    assert "1 skipped" in output
+    assert "ottla_cluster: ZooKeeper needs Java 17 or newer, and there is no java here" in output
+
+
+def test_the_marker_is_documented(pytester: pytest.Pytester) -> None:
+    ran = pytester.runpytest_subprocess("--markers")
+    ran.stdout.fnmatch_lines(["@pytest.mark.ottla_topic(partitions=1, *"])
+
+
+def test_loading_the_plugin_imports_no_broker(pytester: pytest.Pytester) -> None:
+    output = run(
+        pytester, "import sys\ndef test_it(): assert 'ottla.testing.broker' in sys.modules"
+    )
+    assert "1 failed" in output, os.linesep + output
