@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PORT ?= 9092
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit faults bench conformance docs clean
+.PHONY: help up test lint unit faults simulation bench conformance docs clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,11 @@ faults: $(VENV)/.dev ## kill -9 and lost answers for some minutes, under a check
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+simulation: $(VENV)/.dev ## three brokers in one process, hundreds of seeds, and brokers that break a rule
+	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),400)
+	@for mutant in $$($(BIN)/python -c 'from tests.simulation.mutants import MUTANTS; print(*MUTANTS)'); do \
+	  echo "looking for $$mutant"; $(BIN)/python -m tests.simulation 0 400 $$mutant || exit 1; done
 
 conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS=0118 for one)
 	@$(BIN)/python -m compileall -q src

@@ -17,7 +17,7 @@ from benchmarks.plot import draw
 from benchmarks.results import Results
 from benchmarks.runner import Plan, Runner
 from benchmarks.scenarios import SCENARIOS
-from benchmarks.scenarios.scenario import Scale, Scenario
+from benchmarks.scenarios.scenario import Part, Scale, Scenario
 from benchmarks.tables import markdown, summary, terminal_table
 from tools.apache_kafka import jars
 from tools.maven import JarsUnavailable
@@ -32,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     options.add_argument("--quick", action="store_true", help="one small run of everything")
     options.add_argument("--runs", type=int, help="runs of each scenario (default 5, quick 1)")
-    options.add_argument("--only", metavar="ROW,...", help="what to run; see --list")
+    options.add_argument(
+        "--only", metavar="ROW,...", help="what to run: `single`, `cluster`, or rows; see --list"
+    )
     options.add_argument("--list", action="store_true", help="show scenarios and rows, and leave")
     options.add_argument("--output", type=Path, default=RESULTS, help="where the files go")
     alone = options.add_mutually_exclusive_group()
@@ -42,16 +44,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def choose(only: str | None) -> tuple[Scenario, ...]:
-    """The scenarios that `--only` names, by their own name or that of a row, or all."""
+    """The scenarios that `--only` names, by their own name, that of a row or of a part, or all."""
     if only is None:
         return SCENARIOS
     names = [name.strip() for name in only.split(",")]
-    by_name = {row.name: scenario for scenario in SCENARIOS for row in scenario.rows}
-    by_name |= {scenario.name: scenario for scenario in SCENARIOS}
+    by_name = {row.name: [scenario] for scenario in SCENARIOS for row in scenario.rows}
+    by_name |= {scenario.name: [scenario] for scenario in SCENARIOS}
+    for part in Part:
+        by_name[part.value] = [scenario for scenario in SCENARIOS if scenario.part is part]
     unknown = [name for name in names if name not in by_name]
     if unknown:
         raise SystemExit(f"no such row: {', '.join(unknown)}; --list shows them")
-    return tuple(dict.fromkeys(by_name[name] for name in names))
+    return tuple(dict.fromkeys(scenario for name in names for scenario in by_name[name]))
+
+
+def part_name(only: str | None) -> str:
+    """Names a part that is run alone, so that its files stand beside those of the other."""
+    return only if only in [part.value for part in Part] else ""
 
 
 def contestants(options: argparse.Namespace) -> tuple[str, ...]:
@@ -111,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = results.measured()
     if not rows:
         return 1
-    write(results, options.output, file_name(options.quick))
+    write(results, options.output, file_name(options.quick, part_name(options.only)))
     print(terminal_table(rows))
     if options.quick:
         print("a quick look: small, unwarmed runs, not to be quoted")

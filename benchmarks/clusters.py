@@ -7,7 +7,6 @@ import re
 import signal
 import time
 from abc import abstractmethod
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tools.probe import NotServing, broker_count
 
 IDS = (1, 2, 3)
 JOINED_WITHIN_SECONDS = 90.0
+STOP_SECONDS = 15.0
 POLL_SECONDS = 0.01
 CLUSTER_SETTINGS = {**SETTINGS, "min.insync.replicas": "2"}
 # The tools give a lone broker internal topics of one replica; these are Kafka's own defaults.
@@ -88,7 +88,7 @@ class Cluster(Contestant):
     def wait_until_joined(self) -> None:
         """Returns when every broker knows all of them."""
         for port in self.ports.values():
-            _wait_for(lambda port=port: _knows_all(port), f"the broker on port {port} to know all")
+            _wait_until_it_knows_all(port)
 
 
 class KafkaCluster(Cluster):
@@ -134,9 +134,9 @@ class KafkaCluster(Cluster):
         self.wait_until_joined()
 
     def stop(self) -> None:
-        """Stops all brokers; two that wait for each other's votes may have to be killed."""
+        """Stops all brokers; those that wait for the votes of others are killed."""
         with ThreadPoolExecutor() as pool:
-            list(pool.map(ApacheKafka.stop, self._brokers.values()))
+            list(pool.map(lambda broker: broker.stop(STOP_SECONDS), self._brokers.values()))
 
     def controller(self) -> int:
         """The leader of the KRaft quorum, which metadata do not tell."""
@@ -168,9 +168,7 @@ class OttlaCluster(Cluster):
     def __init__(self, data_dir: Path) -> None:
         super().__init__(data_dir)
         os.environ.setdefault("ZOOKEEPER_HOME", str(zookeeper_jars()))
-        self._cluster = LocalCluster(
-            data_dir, len(IDS), 1, first_port=0, settings=CLUSTER_SETTINGS
-        )
+        self._cluster = LocalCluster(data_dir, len(IDS), 1, first_port=0, settings=CLUSTER_SETTINGS)
         for broker, port in zip(self._cluster.brokers, free_ports(len(IDS)), strict=True):
             broker.port = port  # a broker that comes back must come back there
 
@@ -241,9 +239,12 @@ def _knows_all(port: int) -> bool:
         return False
 
 
-def _wait_for(condition: Callable[[], bool], what: str) -> None:
+def _wait_until_it_knows_all(port: int) -> None:
     deadline = time.monotonic() + JOINED_WITHIN_SECONDS
-    while not condition():
+    while not _knows_all(port):
         if time.monotonic() > deadline:
-            raise NotServing(f"waited {JOINED_WITHIN_SECONDS:.0f} s in vain for {what}")
+            raise NotServing(
+                f"the broker on port {port} does not know all others after "
+                f"{JOINED_WITHIN_SECONDS:.0f} s"
+            )
         time.sleep(POLL_SECONDS)

@@ -27,10 +27,10 @@ def facts() -> dict[str, str]:
     }
 
 
-def file_name(quick: bool) -> str:
-    """A name for the result files: the date and the size of the machine."""
-    suffix = "-quick" if quick else ""
-    return f"{date.today().isoformat()}-{os.cpu_count()}-cores{suffix}"
+def file_name(quick: bool, part: str = "") -> str:
+    """A name for the result files: the date, the size of the machine, and what was left out."""
+    words = (date.today().isoformat(), f"{os.cpu_count()}-cores", part, "quick" if quick else "")
+    return "-".join(word for word in words if word)
 
 
 def _cpu_model() -> str:

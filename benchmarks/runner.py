@@ -10,11 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.clusters import CLUSTERS
 from benchmarks.contestants import CONTESTANTS, Contestant
 from benchmarks.results import Measured, Results, Row
 from benchmarks.scenarios import all_rows
+from benchmarks.scenarios.cluster import AFTER_THE_CLUSTER_RUN, memory_rows
 from benchmarks.scenarios.footprint import AFTER_THE_RUN
-from benchmarks.scenarios.scenario import Scale, Scenario
+from benchmarks.scenarios.scenario import Part, Scale, Scenario
 from benchmarks.tables import number
 
 
@@ -46,24 +48,29 @@ class Runner:
         self._running: list[Contestant] = []
 
     def run(self) -> Results:
-        """Starts the brokers, runs every scenario, and reads their memory at the end."""
-        shared = [scenario for scenario in self.plan.scenarios if not scenario.fresh_broker]
-        if shared:
-            with self._brokers() as brokers:
-                for scenario in shared:
-                    self._run_shared(scenario, brokers)
-                self._memory_after(brokers)
-        for scenario in self.plan.scenarios:
-            if scenario.fresh_broker:
-                self._run_fresh(scenario)
+        """Runs every scenario of one part, then of the next."""
+        for part in Part:
+            self._run_part(part, [each for each in self.plan.scenarios if each.part is part])
         return self.results
 
+    def _run_part(self, part: Part, scenarios: Sequence[Scenario]) -> None:
+        """Starts the brokers, runs every scenario, and reads their memory at the end."""
+        shared = [scenario for scenario in scenarios if not scenario.fresh_broker]
+        if shared:
+            with self._brokers(part) as brokers:
+                for scenario in shared:
+                    self._run_shared(scenario, brokers)
+                self._memory_after(part, brokers)
+        for scenario in scenarios:
+            if scenario.fresh_broker:
+                self._run_fresh(scenario)
+
     @contextmanager
-    def _brokers(self) -> Iterator[list[Contestant]]:
+    def _brokers(self, part: Part) -> Iterator[list[Contestant]]:
         try:
             for name in self.plan.names:
                 _say(f"starting {name}")
-                broker = CONTESTANTS[name](self.plan.data_dir / name)
+                broker = _contestant(part, name, self.plan.data_dir / name)
                 self._running.append(broker)
                 broker.start()
             yield self._running
@@ -86,7 +93,7 @@ class Runner:
         """Prepares the broker and does a run that does not count."""
         with self._reporting(scenario, broker) as outcome:
             scenario.prepare(broker, self.plan.scale)
-            if not self.plan.scale.quick:
+            if scenario.warms and not self.plan.scale.quick:
                 _say(f"{scenario.name}: warming {broker.name}")
                 scenario.measure(broker, self.plan.scale)
         return outcome.succeeded
@@ -95,7 +102,7 @@ class Runner:
         """Gives each run a broker without a past."""
         for run in range(self._runs(scenario)):
             for name in self.plan.names:
-                broker = CONTESTANTS[name](self.plan.data_dir / f"{name}-fresh")
+                broker = _contestant(scenario.part, name, self.plan.data_dir / f"{name}-fresh")
                 try:
                     with self._reporting(scenario, broker) as outcome:
                         broker.start()
@@ -123,9 +130,14 @@ class Runner:
             broker.wait_until_deleted()
         os.sync()
 
-    def _memory_after(self, brokers: Sequence[Contestant]) -> None:
+    def _memory_after(self, part: Part, brokers: Sequence[Contestant]) -> None:
         for broker in brokers:
-            self.results.add(broker.name, Measured({AFTER_THE_RUN.name: broker.memory_mb()}))
+            if part is Part.SINGLE:
+                values = {AFTER_THE_RUN.name: broker.memory_mb()}
+            else:
+                names = (row.name for row in AFTER_THE_CLUSTER_RUN)
+                values = dict(zip(names, memory_rows(broker), strict=True))
+            self.results.add(broker.name, Measured(values))
 
     @contextmanager
     def _reporting(self, scenario: Scenario, broker: Contestant) -> Iterator[Outcome]:
@@ -138,6 +150,12 @@ class Runner:
             kind = type(error).__name__
             self.failures.append(f"{scenario.name}: {broker.name} failed: {kind}: {error}")
             _say(self.failures[-1])
+
+
+def _contestant(part: Part, name: str, data_dir: Path) -> Contestant:
+    if part is Part.SINGLE:
+        return CONTESTANTS[name](data_dir)
+    return CLUSTERS[name](data_dir)
 
 
 def _remove(broker: Contestant) -> None:

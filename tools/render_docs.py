@@ -194,7 +194,7 @@ def cli_page() -> str:
 
 def _command(name: str, summary: str, parser: Parser, examples: str) -> Iterator[str]:
     places = [action for action in parser._actions if not action.option_strings]
-    taken = "".join(f" {action.metavar}" for action in places if action.help != argparse.SUPPRESS)
+    taken = "".join(_place(action) for action in places if action.help != argparse.SUPPRESS)
     yield f"{'##' if name.count(' ') == 1 else '###'} {name}{taken}"
     yield summary
     rows = ["| option | what it does |", "|---|---|"]
@@ -211,6 +211,11 @@ def _command(name: str, summary: str, parser: Parser, examples: str) -> Iterator
     if len(rows) > 2:
         yield "\n".join(rows)
     yield f"```\n{examples.removeprefix('examples:').strip(chr(10))}\n```"
+
+
+def _place(action: argparse.Action) -> str:
+    forms = {"?": " [{}]", "+": " {}..."}
+    return forms.get(str(action.nargs), " {}").format(action.metavar)
 
 
 EVERYWHERE = frozenset(("help", "output", "bootstrap_server", "context", "client_settings"))

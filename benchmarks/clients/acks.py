@@ -6,6 +6,7 @@ import json
 import select
 import sys
 import time
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -40,11 +41,11 @@ class Acks:
 
 def _produce(producer: Producer, topic: str, value: bytes, acks: Acks) -> None:
     """One record, and a little time for what has come back."""
-    try:
+    until = time.monotonic() + 1 / PER_SECOND
+    with suppress(BufferError):  # nothing has been acknowledged for a long time
         producer.produce(topic, value, partition=0, on_delivery=acks.delivered)
-    except BufferError:  # nothing has been acknowledged for a long time
-        pass
-    producer.poll(1 / PER_SECOND)
+    while (left := until - time.monotonic()) > 0:
+        producer.poll(left)
 
 
 def _is_asked() -> bool:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from benchmarks.results import Row
+from benchmarks.scenarios import cluster, disturbances
+from benchmarks.scenarios.cluster import (
+    AFTER_THE_CLUSTER_RUN,
+    FreshCluster,
+    ReplicatedLatency,
+    ReplicatedProduce,
+)
 from benchmarks.scenarios.coordination import Commits, GroupUntilStable, Transactions
+from benchmarks.scenarios.disturbances import Hang, Kill, RollingRestart
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
 from benchmarks.scenarios.python_clients import PythonConsumers, PythonProducers
@@ -55,16 +63,32 @@ SCENARIOS: tuple[Scenario, ...] = (
     BesideColdReader("cold-reader"),
     BesideCompaction("compaction"),
     FreshBroker("fresh"),
+    ReplicatedProduce("1", 1, 100, 2_000_000),
+    ReplicatedProduce("all", 1, 100, 2_000_000),
+    ReplicatedProduce("1", 6, 100, 2_000_000),
+    ReplicatedProduce("all", 6, 100, 2_000_000),
+    ReplicatedProduce("1", 1, 1000, 300_000),
+    ReplicatedProduce("all", 1, 1000, 300_000),
+    ReplicatedProduce("1", 6, 1000, 300_000),
+    ReplicatedProduce("all", 6, 1000, 300_000),
+    ReplicatedLatency("cluster-ack"),
+    Kill("gap-kill-leader", "leader"),
+    Kill("gap-kill-follower", "follower"),
+    Kill("gap-kill-controller", "the controller"),
+    Kill("gap-kill-leader-of-1000", "leader", crowd=1000),
+    Hang("gap-hang"),
+    RollingRestart("gap-rolling-restart"),
+    FreshCluster("fresh-cluster"),
 )
 
 GROUPS = (
     "throughput", "growth", "groups and transactions", "broker CPU", "python clients", "latency",
-    "footprint",
+    "footprint", cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
 )  # fmt: skip
 
 
 def all_rows() -> list[Row]:
     """Every row, ordered by group and within it by scenario."""
     rows = [row for scenario in SCENARIOS for row in scenario.rows]
-    rows.append(AFTER_THE_RUN)
+    rows += (AFTER_THE_RUN, *AFTER_THE_CLUSTER_RUN)
     return sorted(rows, key=lambda row: GROUPS.index(row.group))

@@ -84,21 +84,26 @@ class Disturbance(Scenario):
             "value_size": 100,
             "config": self.producer,
         }
-        try:
-            with self._surrounded(cluster, who), running_client("acks", spec) as client:
-                _read(client)
-                time.sleep(CALM_SECONDS)
-                self.disturb(cluster, who, topic)
-                _wait_until_back(client)
-                result = finish_client(client)
-        finally:
-            self.heal(cluster, who)
-        wait_until_in_sync(cluster.bootstrap, topic)
+        with self._surrounded(cluster, who):
+            result = self._disturbed(cluster, who, spec)
+            wait_until_in_sync(cluster.bootstrap, topic)
         held = count_records(cluster.bootstrap, topic)
         if held < result["acked"]:
             raise RecordsLost(f"{topic} holds {held:,} records of {result['acked']:,}")
         delete_topic(cluster.bootstrap, topic)
         return Measured({self.name: result["longest_gap_seconds"]})
+
+    def _disturbed(self, cluster: Cluster, who: Roles, spec: dict[str, Any]) -> dict[str, Any]:
+        """What the producer went through; the cluster is whole again afterwards."""
+        try:
+            with running_client("acks", spec) as client:
+                read_line(client)
+                time.sleep(CALM_SECONDS)
+                self.disturb(cluster, who, spec["topic"])
+                wait_until_back(client)
+                return finish_client(client)
+        finally:
+            self.heal(cluster, who)
 
     @contextmanager
     def _surrounded(self, cluster: Cluster, who: Roles) -> Iterator[None]:
@@ -173,7 +178,7 @@ class RollingRestart(Disturbance):
             wait_until_in_sync(cluster.bootstrap, topic)
 
 
-def _read(client: subprocess.Popen[str]) -> str:
+def read_line(client: subprocess.Popen[str]) -> str:
     assert client.stdout is not None
     line = client.stdout.readline().strip()
     if not line:
@@ -181,18 +186,18 @@ def _read(client: subprocess.Popen[str]) -> str:
     return line
 
 
-def _count(client: subprocess.Popen[str]) -> int:
+def count_acks(client: subprocess.Popen[str]) -> int:
     assert client.stdin is not None
     client.stdin.write("\n")
     client.stdin.flush()
-    return int(_read(client))
+    return int(read_line(client))
 
 
-def _wait_until_back(client: subprocess.Popen[str]) -> None:
+def wait_until_back(client: subprocess.Popen[str]) -> None:
     """Returns when acknowledgements have come for a while since now."""
-    wanted = _count(client) + BACK_AFTER_ACKS
+    wanted = count_acks(client) + BACK_AFTER_ACKS
     deadline = time.monotonic() + BACK_WITHIN_SECONDS
-    while _count(client) < wanted:
+    while count_acks(client) < wanted:
         if time.monotonic() > deadline:
             raise TimeoutError(f"no acknowledgements for {BACK_WITHIN_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from tests.checker import groups, pipelines, polls, transactions, watermarks, writes
+from tests.checker import (
+    cluster,
+    compaction,
+    groups,
+    pipelines,
+    polls,
+    replicas,
+    transactions,
+    watermarks,
+    writes,
+)
 from tests.checker.anomaly import Anomaly
 from tests.checker.evidence import Evidence
 from tests.checker.expectations import Expectations
@@ -41,6 +51,12 @@ CHECKS: Final = (
     Check("X3", groups.stale_commit),
     Check("X4", watermarks.watermark_order),
     Check("X4", watermarks.watermark_monotone),
+    Check("X5", replicas.replica_identity),
+    Check("X6", replicas.leader_rotation),
+    Check("X7", cluster.single_controller),
+    Check("X8", cluster.believed_zombie),
+    Check("X9", compaction.compaction),
+    Check("X10", cluster.progress),
 )
 
 

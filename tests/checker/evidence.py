@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tests.checker.expectations import Expectations
 from tests.checker.history import Action, Isolation, Operation, Outcome, in_order, of_action
@@ -50,8 +51,16 @@ class Evidence:
     def __init__(
         self, operations: Iterable[Operation], expectations: Expectations | None = None
     ) -> None:
-        self.operations = in_order(operations)
         self.expectations = expectations or Expectations()
+        everything = in_order(operations)
+        compacted = self.expectations.compacted
+        # Records of compacted logs go: the checks of logs that keep everything do not see them.
+        self.compacted = [_narrowed(each, compacted.__contains__) for each in everything]
+        self.operations = (
+            [_narrowed(each, lambda key: key not in compacted) for each in everything]
+            if compacted
+            else everything
+        )
         self.writer: dict[tuple[str, str], Operation] = {
             (sent.key, sent.value): operation
             for operation in self.operations
@@ -125,3 +134,14 @@ class Evidence:
         for view in self.logs.values():
             for log in view.values():
                 log.seal()
+
+
+def _narrowed(operation: Operation, wanted: Callable[[str], bool]) -> Operation:
+    """The operation, as far as it has to do with some of the logs."""
+    if not operation.steps and not operation.keys:
+        return operation
+    return replace(
+        operation,
+        steps=tuple(each for each in operation.steps if wanted(each.key)),
+        keys=frozenset(filter(wanted, operation.keys)),
+    )

@@ -33,6 +33,15 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """Compacted logs: the newest record of each key has to stay, and no other check looks at them."""
+
+    keys: frozenset[str]
+    record_key: Callable[[str], str]
+    """What of a value says which older ones it replaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
     """The promises of a run."""
 
@@ -43,3 +52,9 @@ class Expectations:
     """When the last fault had been repaired."""
     copies: tuple[Copy, ...] = ()
     ledgers: tuple[Ledger, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+
+    @property
+    def compacted(self) -> frozenset[str]:
+        """The logs whose records may go."""
+        return frozenset().union(*(each.keys for each in self.compactions))

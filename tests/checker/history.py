@@ -7,8 +7,8 @@ was killed in between leaves the first line alone, and such an operation is `unk
     {"event": "ok", "id": "w/7", "at_ms": 13.1, "steps": [["send", "t/0", "a", 41]]}
 
 The second line need only have the fields that it changes. A log is called by its key, `topic/partition`; a value is
-unique in its log. Actions are an open set, and a check looks only at those it knows. What a check of the future needs
-to be told about brokers (which replica holds what, who is controller, which fault began) goes into `node` and `facts`.
+unique in its log. Actions are an open set, and a check looks only at those it knows. What brokers leave behind (which
+replica holds what, who was elected) and what is done to them stands in `node` and `facts`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ class Action(StrEnum):
     COMMIT = "commit"
     FETCH_OFFSETS = "fetch_offsets"
     WATERMARKS = "watermarks"
+    FAULT = "fault"
+    """Somebody mistreats a broker, a disk or the network, or puts it right."""
+    REPLICA = "replica"
+    """What the files of one replica of a log hold."""
+    ELECTION = "election"
+    """A controller, or the leader of a log, was elected, as a broker has written into its log."""
 
 
 class Sent(NamedTuple):

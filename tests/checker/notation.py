@@ -7,10 +7,12 @@ One operation a line; each begins when the one before is over, unless `at=` says
     r   poll a@0 t/1:b@3 isolation=read_uncommitted
     g   commit group=g generation=2 positions=t/0:5 at=10-30 -> unknown
     o   watermarks watermarks=t/0:0/3/5/6
+    f   fault facts={"what":"kill","progress_within_ms":100}
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,6 +71,8 @@ def _option(name: str, value: str) -> tuple[str, Any]:
             return name, (float(begin), float(end))
         case "client" | "generation" | "node":
             return name, int(value)
+        case "facts":
+            return name, json.loads(value)
         case "isolation":
             return name, Isolation(value)
         case "keys":

@@ -28,7 +28,7 @@ def no_epoch_check() -> AbstractContextManager[Any]:
 
 
 def truncate_to_the_high_watermark() -> AbstractContextManager[Any]:
-    """As Kafka did before KIP-101: a follower that has found a new leader cuts its log by what it believes committed."""
+    """As Kafka did before KIP-101: a follower of a new leader cuts its log by what it believes committed."""
     place = Partition.place
 
     def placed(self: Partition, image: Any, now_ms: int) -> None:
@@ -59,7 +59,10 @@ def forgotten_producer_state() -> Iterator[None]:
     def nothing(*_: Any, **__: Any) -> ProducerState:
         return ProducerState()
 
-    with patch.object(log, "load_producers", nothing), patch.object(recovery, "load_producers", nothing):
+    with (
+        patch.object(log, "load_producers", nothing),
+        patch.object(recovery, "load_producers", nothing),
+    ):
         yield
 
 
@@ -75,9 +78,7 @@ def commit_visible_before_the_watermark() -> AbstractContextManager[Any]:
 
 def restarted_leaders_lead_on() -> AbstractContextManager[Any]:
     """A broker that crashed leads what it led, whatever it lost."""
-    return patch.object(
-        Partitions, "leads", lambda self, placed: placed.leader == self._node_id
-    )
+    return patch.object(Partitions, "leads", lambda self, placed: placed.leader == self._node_id)
 
 
 MUTANTS: dict[str, Mutant] = {

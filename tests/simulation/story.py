@@ -1,18 +1,36 @@
 """One story: a seed, a cluster under load, faults, and what must be true in the end."""
 
 import asyncio
+import random
 import tempfile
+import uuid
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
+from uuid import UUID
 
 from ottla.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.apis.elect_leaders import ElectLeadersRequest
 from tests.simulation.clients import TOPIC, Client, Failed, SimCommitter, SimProducer, SimReader
 from tests.simulation.virtual_loop import VirtualLoop
 from tests.simulation.world import Host, World
 
 PARTITIONS = 2
 FAULTS = 4
+KINDS = (
+    "kill",
+    "power",
+    "stop",
+    "all",
+    "chase",
+    "elect",
+    "isolate",
+    "from-brokers",
+    "one-way",
+    "tree",
+    "reset",
+)
 
 
 class Told(NamedTuple):
@@ -32,9 +50,12 @@ def tell(seed: int) -> Told:
     loop = VirtualLoop()
     world = World(seed, directory)
     loop.connect = world.network.connect
+    random.seed(seed)
+    drawn = lambda: UUID(int=world.rng.getrandbits(128), version=4)  # noqa: E731
     try:
         asyncio.set_event_loop(loop)
-        return loop.run_until_complete(_tell(seed, world))
+        with patch.object(uuid, "uuid4", drawn):
+            return loop.run_until_complete(_tell(seed, world))
     finally:
         asyncio.set_event_loop(None)
         for task in asyncio.all_tasks(loop):
@@ -85,15 +106,66 @@ async def _create_topic(world: World) -> None:
 
 async def _fault(world: World) -> None:
     host = world.rng.choice(world.hosts)
-    kind = world.rng.choice(("kill", "power", "stop", "isolate", "one-way", "tree", "reset"))
-    lasts = world.rng.choice((0.05, 0.5, 2.0, 9.0))
+    kind = world.rng.choice(KINDS)
+    lasts = world.rng.choice((0.01, 0.05, 0.5, 2.0, 9.0))
     world.tell(f"{kind} {host.name} for {lasts} s")
     if kind in ("kill", "power", "stop"):
         await _end_for(world, host, kind, lasts)
+    elif kind == "all":
+        await _end_all(world, lasts)
+    elif kind == "chase":
+        await _chase(world, lasts)
+    elif kind == "elect":
+        await _elect(world)
     elif kind == "reset":
         world.network.reset_some(host.name)
     else:
         await _cut_for(world, host, kind, lasts)
+
+
+async def _end_all(world: World, lasts: float) -> None:
+    """Everybody is killed at once, and comes back at different times."""
+    for host in world.alive():
+        await host.kill()
+    for host in world.rng.sample(world.hosts, len(world.hosts)):
+        await asyncio.sleep(lasts / 3)
+        await host.start()
+        world.tell(f"{host.name} is back")
+
+
+async def _chase(world: World, lasts: float) -> None:
+    """A leader dies, and the next one as soon as it leads."""
+    killed: list[Host] = []
+    for _ in range(2):
+        leader = await _leading(world)
+        if leader is not None and leader.running:
+            await leader.kill()
+            killed.append(leader)
+            world.tell(f"{leader.name} died leading")
+    await asyncio.sleep(lasts)
+    for host in killed:
+        await host.start()
+        world.tell(f"{host.name} is back")
+
+
+async def _leading(world: World) -> Host | None:
+    for _ in range(100):
+        for host in world.alive():
+            assert host.broker is not None
+            partition = host.broker.partitions.find(TOPIC, 0)
+            if partition is not None and partition.is_leader:
+                return host
+        await asyncio.sleep(0.005)
+    return None
+
+
+async def _elect(world: World) -> None:
+    """Somebody gives partitions back to their preferred leaders."""
+    number = world.rng.choice(world.hosts).number
+    try:
+        await Client(world).ask(number, ElectLeadersRequest(topic_partitions=None), 2)
+    except Failed as failure:
+        world.tell(f"no election: {failure}")
 
 
 async def _end_for(world: World, host: Host, kind: str, lasts: float) -> None:
@@ -122,13 +194,15 @@ def _others_hold_all(host: Host) -> bool:
 
 
 async def _cut_for(world: World, host: Host, kind: str, lasts: float) -> None:
-    others = [each.name for each in world.hosts if each is not host] + ["outside"]
-    if kind == "isolate":
+    others = [each.name for each in world.hosts if each is not host]
+    if kind != "from-brokers":
+        others.append("outside")
+    if kind in ("isolate", "from-brokers"):
         world.network.cuts |= {(host.name, each) for each in others}
         world.network.cuts |= {(each, host.name) for each in others}
     elif kind == "one-way":
         world.network.cuts |= {(host.name, each) for each in others}
-    if kind in ("isolate", "tree") and host.tree is not None and host.running:
+    if kind in ("isolate", "from-brokers", "tree") and host.tree is not None and host.running:
         host.tree.cut()
     await asyncio.sleep(lasts)
     world.network.cuts.clear()
@@ -193,18 +267,20 @@ async def _final_reads(
 
 
 async def _read_all(reader: SimReader) -> None:
+    """From the beginning to the end; a cluster that has settled can be read."""
     reader.seen = {}
-    offset, tries = 0, 0
-    while tries < 50:
+    offset, failures = 0, []
+    while len(failures) < 50:
         try:
             after = await reader.read(offset)
-        except Failed:
-            tries += 1
+        except Failed as failure:
+            failures.append(str(failure))
             await asyncio.sleep(0.1)
             continue
         if after == offset:
             return
         offset = after
+    reader.anomalies.append(f"{TOPIC}-{reader.partition} cannot be read: {failures[-1]}")
 
 
 def _compare_replicas(world: World) -> list[str]:

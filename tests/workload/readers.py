@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from threading import Event
+from typing import Any, NamedTuple
 
 from confluent_kafka import (
     Consumer,
@@ -36,6 +37,13 @@ REFUSED = (
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.FENCED_INSTANCE_ID,
 )
+
+
+class Bound(NamedTuple):
+    """An offset that bounds a log, and the epoch of the leader who says so."""
+
+    offset: int
+    epoch: int
 
 
 def records(messages: Iterable[Message]) -> tuple[Polled, ...]:
@@ -81,12 +89,16 @@ class Reader(Worker):
 
 
 def read_all(
-    bootstrap: str, recorder: Recorder, keys: Sequence[str], isolation: Isolation
+    bootstrap: str, recorder: Recorder, keys: Sequence[str], isolation: Isolation, **facts: Any
 ) -> Operation:
     """Read whole logs, as the last of a run does."""
-    client = consumer(bootstrap, isolation_level=str(isolation))
+    client = consumer(bootstrap, isolation_level=str(isolation), check_crcs=True)
     operation = recorder.begin(
-        f"all-{isolation}", Action.READ_TO_END, keys=frozenset(keys), isolation=isolation
+        f"all-{isolation}",
+        Action.READ_TO_END,
+        keys=frozenset(keys),
+        isolation=isolation,
+        facts=facts,
     )
     try:
         client.assign([partition_of(key) for key in keys])
@@ -229,20 +241,28 @@ class Observer(Worker):
         except KafkaException as failed:
             self.recorder.end(operation, Outcome.FAIL, error=str(failed))
             return
-        told = {key: Watermarks(starts[key], stable[key], high[key]) for key in self.keys}
+        told = {
+            key: Watermarks(
+                starts[key].offset, stable[key].offset, high[key].offset, None, high[key].epoch
+            )
+            for key in self.keys
+            # Of two leaders the older one may know of less.
+            if stable[key].epoch == high[key].epoch
+        }
         # Of a broker that went away meanwhile, librdkafka says that an offset is -1001.
-        answered = min(*starts.values(), *stable.values(), *high.values()) >= 0
-        outcome = Outcome.OK if answered else Outcome.FAIL
+        answers = (*starts.values(), *stable.values(), *high.values())
+        outcome = Outcome.OK if min(each.offset for each in answers) >= 0 else Outcome.FAIL
         self.recorder.end(operation, outcome, watermarks=told)
 
-    def ask(self, what: OffsetSpec, isolation: IsolationLevel) -> dict[str, int]:
+    def ask(self, what: OffsetSpec, isolation: IsolationLevel) -> dict[str, Bound]:
         """One offset of every log."""
         asked = {partition_of(key): what for key in self.keys}
         answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=2.0)
-        return {
-            key_of(each.topic, each.partition): future.result(TIMEOUT_S).offset
+        found = {
+            key_of(each.topic, each.partition): future.result(TIMEOUT_S)
             for each, future in answers.items()
         }
+        return {key: Bound(each.offset, each.leader_epoch or 0) for key, each in found.items()}
 
     def finish(self) -> None:
         for client in self.clients.values():

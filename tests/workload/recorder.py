@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any
 
-from tests.checker.history import Operation, Outcome, dump, ended
-
-FAULT: Final = "fault"
-"""The action of those who mistreat the broker or the network."""
+from tests.checker.history import Action, Operation, Outcome, dump, ended
 
 
 class Recorder:
@@ -27,6 +25,7 @@ class Recorder:
         self._open: dict[str, Operation] = {}
         self._ended: list[Operation] = []
         self._last_fault_ms = -1.0
+        self._disturbances = 0
         self.ended: Counter[str] = Counter()
         """How many operations of each process have ended."""
 
@@ -75,14 +74,24 @@ class Recorder:
         """Something that takes no time and cannot fail."""
         self.end(self.begin(process, action, **fields), Outcome.OK)
 
-    def fault(self, what: str) -> None:
+    def fault(self, what: str, **facts: Any) -> None:
         """The broker or the network is mistreated now."""
         self._last_fault_ms = self.now_ms
-        self.note("faults", FAULT, facts={"what": what})
+        self.note("faults", Action.FAULT, facts={"what": what, **facts})
+
+    @contextmanager
+    def disturbance(self) -> Iterator[None]:
+        """Faults, and all that follows from them, happen within this time."""
+        self._disturbances += 1
+        try:
+            yield
+        finally:
+            self._last_fault_ms = self.now_ms
+            self._disturbances -= 1
 
     def refused(self, operation: Operation) -> Outcome:
         """What a refusal is worth: a fault may have hidden that the first attempt of the client had an effect."""
-        disturbed = self._last_fault_ms >= operation.invoked_ms
+        disturbed = self._disturbances > 0 or self._last_fault_ms >= operation.invoked_ms
         return Outcome.UNKNOWN if disturbed else Outcome.FAIL
 
     def is_busy(self, process: str) -> bool:
@@ -94,7 +103,7 @@ class Recorder:
         """How often what was done to the broker or the network."""
         counts: dict[str, int] = {}
         for operation in self.operations:
-            if operation.action == FAULT:
+            if operation.action == Action.FAULT:
                 what = operation.facts["what"]
                 counts[what] = counts.get(what, 0) + 1
         return counts

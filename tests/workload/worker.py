@@ -38,12 +38,14 @@ class Worker(Thread):
         self.going_on = Event()
         self.going_on.set()
         self.chance = random.Random(name)
+        self.own_settings: dict[str, Any] = {}
         self.failure: BaseException | None = None
 
     def settings(self, **own: Any) -> dict[str, Any]:
         """What every client of librdkafka is given; dots are written as underscores."""
         named = {name.replace("_", "."): value for name, value in own.items()}
-        return {"bootstrap.servers": self.bootstrap, "client.id": self.name, **QUICK, **named}
+        common = {"bootstrap.servers": self.bootstrap, "client.id": self.name, **QUICK}
+        return {**common, **self.own_settings, **named}
 
     def run(self) -> None:
         try:

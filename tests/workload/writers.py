@@ -15,6 +15,8 @@ PAUSE_S = 0.002
 FLUSH_TIMEOUT_S = 2.0
 MONEY = "$"
 """Stands in a value before the amount."""
+KEYED = ":"
+"""Stands in a value behind the key of its record."""
 ABORT_TIMEOUT_S = 0.2
 """librdkafka waits as long as it may for answers that were lost, and gives up only when it is asked to abort again."""
 
@@ -51,10 +53,15 @@ class IdempotentWriter(Writer):
             self.client.produce(
                 self.topic,
                 value.encode(),
+                self.record_key(value),
                 partition=partition,
                 on_delivery=lambda error, message: self.delivered(operation, error, message),
             )
         self.client.poll(PAUSE_S)
+
+    def record_key(self, value: str) -> bytes | None:
+        """The key of the record with this value."""
+        return None
 
     def delivered(self, operation: Operation, error: KafkaError | None, message: Message) -> None:
         """The outcome of one record."""
@@ -68,6 +75,19 @@ class IdempotentWriter(Writer):
         assert self.client.flush(TIMEOUT_S) == 0, (
             "the producer was never told what became of records"
         )
+
+
+class KeyedWriter(IdempotentWriter):
+    """Writes again and again to a few keys, for topics that are compacted."""
+
+    MAX_OUTSTANDING = 10
+    KEYS = 20
+
+    def value(self) -> str:
+        return f"{self.chance.randrange(self.KEYS)}{KEYED}{super().value()}"
+
+    def record_key(self, value: str) -> bytes | None:
+        return value.partition(KEYED)[0].encode()
 
 
 class Transaction:

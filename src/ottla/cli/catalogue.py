@@ -149,6 +149,7 @@ NOUNS: Final = {
         {
             "status": "Tell whether all brokers and partitions are well.",
             "id": "Print the id of the cluster.",
+            "migrate": "Move the metadata of a single broker to ZooKeeper: the first step to a cluster.",
         },
     ),
     "context": Noun(

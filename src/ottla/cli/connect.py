@@ -26,7 +26,7 @@ _DEFAULTS: Final = {
     "client.id": CLIENT_ID,
     # A person waits less patiently than a program.
     "default.api.timeout.ms": "20000",
-    "socket.connection.setup.timeout.ms": "5000",
+    "socket.connection.setup.timeout.ms": "3000",
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.base.errors import ApiError, OttlaError
@@ -27,7 +27,7 @@ MOVER: Final = "ottla-groups"
 
 def mover_id(verb: str) -> str:
     """A client id of its own for each run, so that the history keeps each act apart."""
-    return f"{MOVER}-{verb}-{os.getpid()}"
+    return f"{MOVER}-{verb}-{token_hex(3)}"
 
 
 async def committed_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:

@@ -21,6 +21,7 @@ from ottla.cluster.tree import (
     Tree,
 )
 from ottla.cluster.znodes import (
+    BROKER_IDS,
     BROKER_SEQUENCE,
     CLUSTER_ID,
     CONTROLLER,
@@ -85,6 +86,25 @@ async def register_broker(
         f"broker id {broker_id} changed hands {MAX_ATTEMPTS} times while it was to be registered; "
         "give each broker its own broker.id"
     )
+
+
+async def check_place(tree: Tree, broker_id: int, directories: Sequence[str]) -> None:
+    """Refuses (ClusterError) a place that is another's, before anything of this broker is made there.
+
+    A broker that counts no incarnations is none of ours: no message of ours would reach it.
+    """
+    try:
+        registered = [each for each in await tree.children(BROKER_IDS) if each.isdecimal()]
+    except NoNode:
+        return
+    counted = await tree.get_many([incarnation_path(int(each)) for each in registered])
+    strange = [each for each, found in zip(registered, counted, strict=True) if found is None]
+    if strange:
+        raise ClusterError(
+            f"the brokers registered there ({', '.join(strange)}) belong to another kind of "
+            "cluster; give each cluster a chroot of its own in zookeeper.connect"
+        )
+    _refuse_if_taken(broker_id, await _look(tree, broker_id), directories)
 
 
 async def generate_broker_id(tree: Tree, reserved_max: int) -> int:

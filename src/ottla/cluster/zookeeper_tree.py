@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kazoo.exceptions import (
     ConnectionLoss,
     KazooException,
+    NoAuthError,
     NodeExistsError,
     UnimplementedError,
 )
@@ -301,6 +302,11 @@ class ZookeeperTree:
             return
         if isinstance(error, UnimplementedError):
             why = "its servers are too old: 3.6 or newer is needed"
+        elif isinstance(error, NoAuthError):
+            why = (
+                f"its ACL does not let this broker use {self._options.chroot or '/'}; give it the "
+                "credentials of whoever may (ottla.zookeeper.auth), or change the ACL"
+            )
         else:
             why = f"it answered {type(error).__name__} when the session was to begin"
         self._opened.set_exception(ClusterError(f"ZooKeeper at {self._options.hosts}: {why}"))

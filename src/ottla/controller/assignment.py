@@ -44,6 +44,21 @@ def assign_replicas(
     return [placing.next_partition(replication_factor) for _ in range(count)]
 
 
+def add_replicas(
+    brokers: Sequence[Candidate], existing: Sequence[Replicas], replication_factor: int
+) -> list[Replicas]:
+    """Gives partitions more replicas beside those they have, and lets their brokers lead in turn.
+
+    There must be as many brokers as replicas, and all that hold some must be among them.
+    """
+    placing = _Placing(brokers, 0, existing)
+    widened = [placing.widen(replicas, replication_factor) for replicas in existing]
+    turns = (index % len(replicas) for index, replicas in enumerate(widened))
+    return [
+        replicas[turn:] + replicas[:turn] for turn, replicas in zip(turns, widened, strict=True)
+    ]
+
+
 class _Placing:
     """The state of placing one topic: who has how much of it so far."""
 
@@ -64,6 +79,14 @@ class _Placing:
         self._leads[leader.broker_id] += 1
         self._holds.update(broker.broker_id for broker in chosen)
         self._placed += 1
+        return tuple(broker.broker_id for broker in chosen)
+
+    def widen(self, replicas: Replicas, replication_factor: int) -> Replicas:
+        known = {broker.broker_id: broker for broker in self._order}
+        chosen = [known[broker_id] for broker_id in replicas]
+        while len(chosen) < replication_factor:
+            chosen.append(self._choose_follower(chosen))
+            self._holds[chosen[-1].broker_id] += 1
         return tuple(broker.broker_id for broker in chosen)
 
     def _choose_leader(self) -> Candidate:

@@ -51,7 +51,10 @@ class Elections:
         self._settings = settings
 
     async def settle(self) -> int:
-        """Give every partition the leader and the ISR that the registered brokers allow; how many changed."""
+        """Give every partition the leader and the ISR that the registered brokers allow; how many changed.
+
+        ClusterError if replicas that have to be asked first could not be: try again soon.
+        """
         ends: dict[tuple[UUID, int], dict[int, LogEnd]] = {}
         undecided: list[Undecided] = []
 
@@ -67,6 +70,11 @@ class Elections:
         if undecided:
             await self._ask_ends(undecided, ends)
             changed += await self._write_all(decide)
+        if undecided:
+            raise ClusterError(
+                f"{len(undecided)} partitions have no leader until their last replicas in sync have all said how far"
+                " they are"
+            )
         return changed
 
     async def alter_isrs(

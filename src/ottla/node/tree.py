@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 from ottla.base.errors import ConfigError
 from ottla.cluster import sqlite_tree
-from ottla.cluster.registration import ensure_cluster_id, generate_broker_id
+from ottla.cluster.registration import check_place, ensure_cluster_id, generate_broker_id
 from ottla.cluster.tree import Tree
 from ottla.config.checks import has_own_id
 from ottla.config.table import Settings
-from ottla.config.zookeeper import ZookeeperConfig
+from ottla.config.zookeeper import ZookeeperConfig, ZookeeperConnect
 from ottla.storage.log_dir import META_PROPERTIES, read_properties
 from ottla.storage.logs import Logs
 
@@ -40,6 +40,7 @@ async def open_home(settings: Settings, logs: Logs) -> Home:
         expected = _first(known, "cluster.id") if engine == ZOOKEEPER else None
         cluster_id = await ensure_cluster_id(tree, expected)
         node_id = await _node_id(settings, tree, known)
+        await check_place(tree, node_id, [p["directory.id"] for p in known if "directory.id" in p])
         logs.identify(cluster_id, node_id, engine)
     except BaseException:
         await tree.close()
@@ -50,14 +51,19 @@ async def open_home(settings: Settings, logs: Logs) -> Home:
 async def _open_tree(zookeeper: ZookeeperConfig, logs: Logs) -> Tree:
     if zookeeper.connect is None:
         return sqlite_tree.open_tree(Path(logs.dirs[0].path) / TREE_FILE)
+    return await open_zookeeper(zookeeper, zookeeper.connect)
+
+
+async def open_zookeeper(zookeeper: ZookeeperConfig, connect: ZookeeperConnect) -> Tree:
+    """Opens the tree of a cluster."""
     # A broker that is alone does not wait for what only a cluster needs.
     from ottla.cluster import zookeeper_tree
 
     timeout_ms = zookeeper.session_timeout_ms
     return await zookeeper_tree.open_tree(
         zookeeper_tree.ZookeeperOptions(
-            hosts=",".join(zookeeper.connect.hosts),
-            chroot=zookeeper.connect.chroot,
+            hosts=",".join(connect.hosts),
+            chroot=connect.chroot,
             session_timeout_ms=timeout_ms,
             connection_timeout_ms=zookeeper.connection_timeout_ms or timeout_ms,
             auth=zookeeper.auth,
@@ -88,8 +94,9 @@ def _check_engine(directory: str, engine: str, settings: Settings) -> None:
         raise ConfigError(
             "zookeeper.connect",
             connect,
-            f"{directory} belongs to a single broker that keeps its metadata there; leave it out, "
-            "or choose another log.dirs",
+            f"{directory} belongs to a single broker that keeps its metadata there; copy them with "
+            f"`ottla cluster migrate --data-dir {directory} --zookeeper {connect}`, leave it out, or "
+            "choose another log.dirs",
         )
 
 

@@ -6,7 +6,9 @@ with Broker(num_partitions=4) as broker:
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -60,8 +62,8 @@ class Broker:
         self.port = port
         self.node_id = -1
         self._start_timeout_s = start_timeout_s
-        self._temporary = tempfile.TemporaryDirectory(prefix="ottla-", ignore_cleanup_errors=True)
-        directory = Path(self._temporary.name)
+        directory = Path(tempfile.mkdtemp(prefix="ottla-"))
+        self._clean_up = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         self._keeps_data = data_dir is not None
         self.data_dir = directory / "data" if data_dir is None else Path(data_dir)
         self._log_file = directory / "broker.log"
@@ -94,15 +96,22 @@ class Broker:
         )
 
     def start(self) -> Self:
-        """Start it and wait until it serves."""
+        """Start it and wait until it serves; one that never did is closed."""
         self.launch()
-        self.wait_until_ready()
+        try:
+            self.wait_until_ready()
+        except BrokerFailed:
+            if self.node_id < 0:
+                self.close()
+            raise
         return self
 
     def launch(self) -> None:
         """Start it, without waiting until it serves."""
         if self.running:
             raise BrokerFailed(f"the broker on {self.bootstrap_servers} is running already")
+        if not self._clean_up.alive:
+            raise BrokerFailed("this broker was closed: make another one")
         self.data_dir.mkdir(parents=True, exist_ok=True)
         where = {"listeners": f"PLAINTEXT://{HOST}:{self.port}", "log.dirs": str(self.data_dir)}
         self._process = BrokerProcess(
@@ -143,7 +152,7 @@ class Broker:
             self.stop()
         self.kill()
         self._last_log = self.log
-        self._temporary.cleanup()
+        self._clean_up()
 
     def create_topic(
         self,

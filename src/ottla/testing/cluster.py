@@ -6,8 +6,10 @@ with Cluster() as cluster:
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -34,11 +36,10 @@ class Cluster:
     def __init__(
         self, brokers: int = 3, settings: Mapping[str, object] | None = None, **named: object
     ) -> None:
-        self._temporary = tempfile.TemporaryDirectory(prefix="ottla-", ignore_cleanup_errors=True)
+        directory = Path(tempfile.mkdtemp(prefix="ottla-"))
+        self._clean_up = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
         # Nobody cuts the power of a test: ZooKeeper need not wait for the disk.
-        self.zookeeper = LocalEnsemble(
-            Path(self._temporary.name), jvm_options=("-Dzookeeper.forceSync=no",)
-        )
+        self.zookeeper = LocalEnsemble(directory, jvm_options=("-Dzookeeper.forceSync=no",))
         common = {
             "zookeeper.connect": self.zookeeper.connect,
             "zookeeper.session.timeout.ms": "6000",
@@ -74,7 +75,7 @@ class Cluster:
         for broker in self.brokers.values():
             broker.close()
         self.zookeeper.stop()
-        self._temporary.cleanup()
+        self._clean_up()
 
     def create_topic(
         self,

@@ -30,6 +30,8 @@ class Control:
         self._clock = clock
         self._rules = rules
         self._sightings = sightings
+        self.is_orphaned = False
+        """Whether the test's process has ended."""
         self._broker: Broker | None = None
         self._server: Server | None = None
         self._commands: dict[str, Callable[..., Any]] = {
@@ -52,6 +54,7 @@ class Control:
         _send(writer, hello)
         while line := await reader.readline():
             _send(writer, await self._do(**json.loads(line)))
+        self.is_orphaned = True
         signal.raise_signal(signal.SIGTERM)
 
     async def _do(self, command: str, arguments: dict[str, Any]) -> dict[str, Any]:

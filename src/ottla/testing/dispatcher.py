@@ -57,10 +57,10 @@ class RuledDispatcher(Dispatcher):
         except (ProtocolError, CloseConnection) as why:
             self._saw(header, f"connection closed: {why}")
             raise
-        self._saw(header, answer=reply)
+        self._saw(header, answer=reply.buffers if isinstance(reply, Pending) else reply)
         return reply
 
-    def _saw(self, header: RequestHeader, outcome: str = "", answer: Reply = None) -> None:
+    def _saw(self, header: RequestHeader, outcome: str = "", answer: Buffers | None = None) -> None:
         key = ApiKey(header.api_key)
         now_ms = time.time_ns() // 1_000_000
         self._sightings.add(now_ms, header.client_id, key, header.version, outcome, answer)

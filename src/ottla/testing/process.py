@@ -25,7 +25,7 @@ class BrokerFailed(OttlaError):
 
 
 class BrokerProcess:
-    """A child process that ends with its parent; what it says is appended to a file."""
+    """A child process that ends with its parent; what it says is appended to a file of a temporary directory."""
 
     def __init__(self, settings: Mapping[str, str], ahead_ms: int, log_file: Path) -> None:
         self._log_file = log_file
@@ -38,7 +38,7 @@ class BrokerProcess:
         assignments = [f"{name}={value}" for name, value in settings.items()]
         with theirs, log_file.open("ab") as log:
             self._child = subprocess.Popen(
-                [*program, str(theirs.fileno()), str(ahead_ms), *assignments],
+                [*program, str(theirs.fileno()), str(ahead_ms), str(log_file.parent), *assignments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,12 +1,14 @@
-"""The process of a test's broker; its arguments are CONTROL_FD CLOCK_AHEAD_MS [NAME=VALUE ...].
+"""The process of a test's broker; its arguments are CONTROL_FD CLOCK_AHEAD_MS DIRECTORY [NAME=VALUE ...].
 
-It is the node that `ottla broker` runs, with a clock that can be moved and a dispatcher that knows fault rules.
+It is the node that `ottla broker` runs, with a clock that can be moved and a dispatcher that knows fault rules. If the
+test's process ends without a word, it ends as well, and removes the temporary directory that was made for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 import sys
 
 from ottla.base.errors import OttlaError
@@ -26,7 +28,7 @@ from ottla.testing.sightings import Sightings
 _tasks: set[asyncio.Task[None]] = set()
 
 
-def run(control_fd: int, ahead_ms: int, assignments: list[str]) -> int:
+def run(control_fd: int, ahead_ms: int, directory: str, assignments: list[str]) -> int:
     """Serve until told to stop, or until nobody is left to tell."""
     clock, rules, sightings = MovableClock(ahead_ms), FaultRules(), Sightings()
     control = Control(clock, rules, sightings)
@@ -45,12 +47,15 @@ def run(control_fd: int, ahead_ms: int, assignments: list[str]) -> int:
         hello = {"node_id": node.node_id, "bootstrap_servers": node.bootstrap}
         _tasks.add(asyncio.get_running_loop().create_task(control.run(control_fd, hello)))
 
-    return run_broker(load(None, {}, assignments), on_ready, make_node)
+    code = run_broker(load(None, {}, assignments), on_ready, make_node)
+    if control.is_orphaned:
+        shutil.rmtree(directory, ignore_errors=True)
+    return code
 
 
 def main() -> None:
     """Run the process, and end it."""
     try:
-        sys.exit(run(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))
+        sys.exit(run(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]))
     except OttlaError as failure:
         sys.exit(f"ottla: {failure}")

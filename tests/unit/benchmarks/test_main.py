@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import choose, parser, write
+from benchmarks.__main__ import choose, parser, part_name, write
+from benchmarks.machine import file_name
 from benchmarks.results import Measured, Results
 from benchmarks.scenarios import SCENARIOS, all_rows
 
@@ -22,6 +23,17 @@ def test_only_the_named_scenarios_are_run() -> None:
     assert choose(None) == SCENARIOS
     assert [each.name for each in choose("latency, consume")] == ["latency", "consume"]
     assert [each.name for each in choose("ack-p50,ack-p99")] == ["latency"]
+
+
+def test_a_part_can_be_run_alone_and_has_files_of_its_own() -> None:
+    single, cluster = choose("single"), choose("cluster")
+    assert single + cluster == SCENARIOS
+    assert {row.group.startswith("three brokers") for each in cluster for row in each.rows} == {
+        True
+    }
+    assert choose("cluster,latency")[-1].name == "latency"
+    assert file_name(quick=False, part=part_name("cluster")).endswith("-cores-cluster")
+    assert file_name(quick=True, part=part_name("latency")).endswith("-cores-quick")
 
 
 def test_an_unknown_scenario_is_named_in_the_error() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.controller.assignment import Candidate, assign_replicas
+from ottla.controller.assignment import Candidate, add_replicas, assign_replicas
 
 RACKS = ["a", "b", "c", None]
 
@@ -79,3 +79,19 @@ def test_racks_take_turns_in_leading() -> None:
 
 def test_one_broker_gets_everything() -> None:
     assert assign_replicas([Candidate(7, "r")], 3, 1, start=5) == [(7,), (7,), (7,)]
+
+
+@given(clusters(), st.integers(1, 30), st.data())
+def test_partitions_of_one_broker_are_given_more_replicas(
+    brokers: list[Candidate], count: int, data: st.DataObject
+) -> None:
+    factor = data.draw(st.integers(1, len(brokers)))
+    first = data.draw(st.sampled_from(brokers))
+    widened = add_replicas(brokers, [(first.broker_id,)] * count, factor)
+    assert [len(set(replicas)) for replicas in widened] == [factor] * count
+    assert all(first.broker_id in replicas for replicas in widened), "what is there stays"
+    place_of = {broker.broker_id: broker.place for broker in brokers}
+    for replicas in widened:
+        used = {place_of[broker] for broker in replicas}
+        assert len(used) == min(factor, len(set(place_of.values())))
+    assert len({replicas[0] for replicas in widened}) >= min(factor, count, 2), "they lead in turn"

@@ -67,7 +67,9 @@ def test_data_of_one_engine_are_not_opened_with_the_other(
     alone.stop()
     alone.settings = cluster(zookeeper)
     before = properties(alone.data_dir)
-    assert "belongs to a single broker that keeps its metadata there" in refused(alone)
+    why = refused(alone)
+    assert "belongs to a single broker that keeps its metadata there" in why
+    assert f"ottla cluster migrate --data-dir {alone.data_dir} --zookeeper" in why
     assert properties(alone.data_dir) == before
     member = own_broker(cluster(zookeeper))
     member.stop()

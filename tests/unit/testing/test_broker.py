@@ -118,15 +118,15 @@ def test_a_broker_that_was_killed_by_others_is_noticed_and_restored(broker: Brok
 def test_it_ends_with_the_process_that_started_it() -> None:
     program = (
         "import os, ottla.testing\n"
-        "print(ottla.testing.Broker().start().pid, flush=True)\n"
+        "broker = ottla.testing.Broker().start()\n"
+        "print(broker.pid, broker.data_dir, flush=True)\n"
         "os.kill(os.getpid(), 9)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    broker = Path(f"/proc/{int(ran.stdout)}/stat")
-    wait_for(
-        lambda: not broker.exists() or broker.read_text().rpartition(")")[2].split()[0] == "Z",
-        "the end of the broker",
-    )
+    pid, data_dir = ran.stdout.split()
+    wait_for(lambda: not Path(data_dir).parent.exists(), "its directory to be removed")
+    state = Path(f"/proc/{pid}/stat")
+    wait_for(lambda: not state.exists() or ") Z " in state.read_text(), "its end")
 
 
 def test_the_package_does_without_pytest() -> None:

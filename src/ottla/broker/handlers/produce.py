@@ -91,7 +91,7 @@ class _Produce:
         self.awaited: set[tuple[int, int]] = set()
         self.pending: Pending | None = None
         self.timer: TimerHandle | None = None
-        # What another broker, the coordinator, has said of partitions that were new to the transaction.
+        # What the coordinator has said of partitions that were new to the transaction.
         self.entered: dict[TopicPartition, ApiError | None] = {}
 
     def refuse(self, error: int, message: str) -> Reply:
@@ -113,17 +113,20 @@ class _Produce:
             enter(broker, transactional_id, producer, partitions, entered.set_result)
             if not entered.done():
                 awaited.append(entered)
-                if not is_here:
-                    entered.add_done_callback(partial(self._note_entry, partitions))
+                entered.add_done_callback(partial(self._note_entry, partitions, is_here))
         if not awaited:
             return self.run()
         self.results.append((self.topics[0][0], []))
         return self._go_on_beside_the_loop(awaited)
 
     def _note_entry(
-        self, partitions: set[TopicPartition], entered: Future[ApiError | None]
+        self, partitions: set[TopicPartition], is_here: bool, entered: Future[ApiError | None]
     ) -> None:
-        self.entered.update(dict.fromkeys(partitions, entered.result()))
+        refusal = entered.result()
+        # What this broker coordinates itself is looked up again when it is appended. A refusal would be
+        # forgotten by then: that the partition is not in the transaction, and not that trying again may help.
+        if refusal is not None or not is_here:
+            self.entered.update(dict.fromkeys(partitions, refusal))
 
     def _not_entered(self) -> dict[Producer, set[TopicPartition]]:
         wanted: dict[Producer, set[TopicPartition]] = {}

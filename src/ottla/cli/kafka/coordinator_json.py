@@ -52,7 +52,7 @@ def offsets_record(key: bytes, value: bytes | None) -> tuple[str, str]:
         return _offset(kind, key, value)
     if kind == records.GROUP_KEY_VERSION:
         found = records.GroupKey(group_id=records.decode_group_key(key))
-        return _text("type", kind, _shown(found, 0)), _payload(value, _group)
+        return _text("type", kind, as_json(found, 0)), _payload(value, _group)
     if kind in consumer_records.KEY_VERSIONS:
         decoded = consumer_records.decode_key(key)
         return _text("type", kind, _consumer_key(decoded)), _payload(
@@ -67,7 +67,7 @@ def transaction_record(key: bytes, value: bytes | None) -> tuple[str, str]:
     if kind != 0:
         raise UnknownKind(f"Unknown record type {kind}")
     found = decoder(TransactionLogKey, kind, False)(key, _VERSION_BYTES, len(key))
-    return _text("type", kind, _shown(found, kind)), _payload(value, _transaction)
+    return _text("type", kind, as_json(found, kind)), _payload(value, _transaction)
 
 
 def _version(data: bytes) -> int:
@@ -106,7 +106,7 @@ def _committed(value: bytes) -> dict[str, Any]:
 
 def _group(value: bytes) -> dict[str, Any]:
     group, version = records.decode_group_value(value), _version(value)
-    data = _shown(group, version)
+    data = as_json(group, version)
     if group.protocol_type == consumer_protocol.CONSUMER:
         for member, shown in zip(group.members, data["members"], strict=True):
             shown["subscription"] = _classic(
@@ -119,7 +119,7 @@ def _group(value: bytes) -> dict[str, Any]:
 
 
 def _classic(found: Struct, data: bytes) -> dict[str, Any]:
-    return _shown(found, _version(data) if data else 0)
+    return as_json(found, _version(data) if data else 0)
 
 
 def _consumer_key(key: consumer_records.Key) -> dict[str, str]:
@@ -133,17 +133,17 @@ def _consumer_key(key: consumer_records.Key) -> dict[str, str]:
 
 def _consumer_value(kind: consumer_records.Kind, value: bytes) -> dict[str, Any]:
     found = consumer_records.decode_value(kind, value)
-    return {} if found is None else _shown(found, 0)
+    return {} if found is None else as_json(found, 0)
 
 
 def _transaction(value: bytes) -> dict[str, Any]:
     version = _version(value)
     flexible = version >= _FIRST_FLEXIBLE_TRANSACTION
     found = decoder(TransactionLogValue, version, flexible)(value, _VERSION_BYTES, len(value))
-    return _shown(found, version)
+    return as_json(found, version)
 
 
-def _shown(struct: Struct, version: int) -> dict[str, Any]:
+def as_json(struct: Struct, version: int) -> dict[str, Any]:
     """A structure as Kafka's converter shows it: a tagged field that has its default is left out."""
     shown = {}
     for field in struct.fields:
@@ -167,7 +167,7 @@ def _camel(name: str) -> str:
 
 def _plain(value: Any, version: int) -> Any:
     if isinstance(value, Struct):
-        return _shown(value, version)
+        return as_json(value, version)
     if isinstance(value, list):
         return [_plain(each, version) for each in value]
     if isinstance(value, UUID):

@@ -24,7 +24,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which topics, and how much of them."""
-    parser.add_argument("pattern", nargs="?", help="only topics whose name matches, such as 'a*'")
+    parser.add_argument("pattern", nargs="?", metavar="PATTERN", help="only names such as 'a*'")
     parser.add_argument("-l", "--long", action="store_true", help="with records and bytes")
     parser.add_argument("--internal", action="store_true", help="internal topics, too")
     add_output_argument(parser)

@@ -1,0 +1,80 @@
+"""Pure: X7, X8 and X10: one controller and one leader at a time, no zombie is believed, and faults hold nobody up."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from tests.checker.anomaly import Anomaly
+from tests.checker.evidence import Evidence
+from tests.checker.history import Action, Operation, Outcome, of_action
+
+ZOMBIE: Final = "zombie"
+"""The fact of an operation that reached a broker, or came from a client, that others had replaced for certain."""
+WITHIN: Final = "progress_within_ms"
+"""The fact of a fault after which writes to every log must be acknowledged again before long."""
+
+
+def single_controller(evidence: Evidence) -> Iterator[Anomaly]:
+    """X7: a controller epoch belongs to one broker; a leader epoch of a log was given out once, to one broker."""
+    given: dict[tuple[str, int], Operation] = {}
+    for election in of_action(evidence.operations, Action.ELECTION):
+        for key in election.keys or frozenset({""}):
+            epoch = election.facts["epoch"]
+            first = given.setdefault((key, epoch), election)
+            if first is election:
+                continue
+            who, before = election.facts["elected"], first.facts["elected"]
+            what = f"epoch {epoch} of {f'the leader of {key}' if key else 'the controller'}"
+            if who != before or key:
+                message = (
+                    f"{what} went to {before}, by broker {first.node}, and to {who}, by broker"
+                    f" {election.node}"
+                )
+                yield Anomaly("two-leaders" if key else "two-controllers", message)
+
+
+def believed_zombie(evidence: Evidence) -> Iterator[Anomaly]:
+    """X8: a leader that was replaced while it was stopped has acknowledged a write, or a former member's commit."""
+    for operation in evidence.operations:
+        if ZOMBIE in operation.facts and operation.outcome is Outcome.OK:
+            yield Anomaly("zombie", f"{operation} was accepted by {operation.facts[ZOMBIE]}")
+
+
+def progress(evidence: Evidence) -> Iterator[Anomaly]:
+    """X10: after each fault, and after it was put right, every log takes writes again in time."""
+    for fault, key, waited_ms in waits(evidence):
+        limit_ms = fault.facts[WITHIN]
+        if waited_ms is None or waited_ms > limit_ms:
+            waited = "never" if waited_ms is None else f"after {waited_ms:.0f} ms"
+            message = (
+                f"{key} was written to {waited} since {fault.facts['what']} at"
+                f" {fault.completed_ms:.0f} ms, {limit_ms} ms were allowed"
+            )
+            yield Anomaly("no-progress", message)
+
+
+def waits(evidence: Evidence) -> Iterator[tuple[Operation, str, float | None]]:
+    """For each fault and log: when the first write that began after the fault was acknowledged."""
+    writes = _acknowledged(evidence)
+    for fault in of_action(evidence.operations, Action.FAULT):
+        if WITHIN not in fault.facts:
+            continue
+        for key, (begun, ended) in writes.items():
+            first = bisect_left(begun, fault.completed_ms)
+            # Those that began later may have ended earlier.
+            done = min(ended[first:], default=None)
+            yield fault, key, None if done is None else done - fault.completed_ms
+
+
+def _acknowledged(evidence: Evidence) -> dict[str, tuple[list[float], list[float]]]:
+    """For each log, when its acknowledged writes began, in order, and when each of them ended."""
+    found: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for operation in evidence.operations:
+        if operation.outcome is Outcome.OK:
+            for key in {sent.key for sent in operation.sends}:
+                found[key][0].append(operation.invoked_ms)
+                found[key][1].append(operation.completed_ms)
+    return found
