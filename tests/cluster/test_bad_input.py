@@ -72,8 +72,9 @@ def test_a_broker_id_that_is_taken(cluster: Cluster, topic: str, tmp_path: Path)
     before = tree_of(cluster)
     twin = OttlaBroker(tmp_path / "twin", cluster.brokers[1].settings)
     said = refused(twin)
-    assert f"broker id 1 is registered already, by the broker at {cluster.brokers[1].bootstrap}" in (
-        said
+    assert (
+        f"broker id 1 is registered already, by the broker at {cluster.brokers[1].bootstrap}"
+        in (said)
     )
     assert tree_of(cluster) == before
     assert files(twin.data_dir) == {}, "with another id it may start from there"
@@ -134,7 +135,7 @@ def test_a_zookeeper_whose_acl_says_no(zookeeper: LocalEnsemble, tmp_path: Path)
     for credential in ("", "digest:owner:guess"):
         broker = OttlaBroker(tmp_path / "data", {**settings, "ottla.zookeeper.auth": credential})
         said = refused(broker)
-            assert f"its ACL does not let this broker use {chroot}" in said
+        assert f"its ACL does not let this broker use {chroot}" in said
         assert "ottla.zookeeper.auth" in said
         assert "guess" not in said
         assert (owner.get_children(chroot), files(broker.data_dir)) == ([], {})

@@ -27,14 +27,16 @@ NAMES: Final = (
     "copier", "careful", "careless", "member-0", "member-1", "observer",
 )  # fmt: skip
 COMPACTED: Final = "newest"
+COMPACTION: Final = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "16384",
+    "min.cleanable.dirty.ratio": "0.01",
+}
 GROUPS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 CLIENT_SETTINGS: Final = {
-    "acks": "all",
-    "request.timeout.ms": 5000,
-}
-NETWORK_SETTINGS: Final = {
     # Whoever has been cut off is given up soon, and who leads instead is asked for.
+    "request.timeout.ms": 5000,
     "socket.timeout.ms": 5000,
     "socket.connection.setup.timeout.ms": 2000,
     "topic.metadata.refresh.interval.ms": 2000,
@@ -135,17 +137,10 @@ def scene(site: Site, seed: int, history: Path) -> Iterator[Scene]:
     cast.engage(NAMES)
     cast.writers.append(KeyedWriter("keyed", site.bootstrap, recorder, COMPACTED, PARTITIONS))
     for worker in cast.workers():
-        worker.own_settings = {**NETWORK_SETTINGS}
+        worker.own_settings = dict(CLIENT_SETTINGS)
     with TreeView(site.connect) as tree:
         try:
             yield Scene(site, cast, tree, random.Random(seed))
         finally:
             cast.abandon()
             recorder.save(history)
-
-
-COMPACTION: Final = {
-    "cleanup.policy": "compact",
-    "segment.bytes": "16384",
-    "min.cleanable.dirty.ratio": "0.01",
-}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from ottla.cluster.image import NO_LEADER, Image
-from ottla.replication.partition import Partition
+from ottla.cluster.image import NO_LEADER, Image, PartitionImage
+from ottla.replication.leadership import Leadership
 
 
-def closest_replica(image: Image, partition: Partition, rack: str, offset: int) -> int:
+def closest_replica(
+    image: Image, placed: PartitionImage, leadership: Leadership, rack: str, offset: int
+) -> int:
     """The furthest follower of that rack which is in sync and holds the offset; -1 if the leader had better answer."""
-    leadership = partition.leadership
-    leader = image.brokers.get(partition.placed.leader)
-    if leadership is None or (leader is not None and leader.rack == rack):
+    leader = image.brokers.get(placed.leader)
+    if leader is not None and leader.rack == rack:
         return NO_LEADER
     ends = {
         each: leadership.end_offset_of(each)
-        for each in partition.placed.isr
+        for each in placed.isr
         if (broker := image.brokers.get(each)) is not None and broker.rack == rack
     }
     able = [each for each, end in ends.items() if end >= offset]

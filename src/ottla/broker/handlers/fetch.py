@@ -185,12 +185,12 @@ class _Fetch:
 
     def _closest(self, partition: Partition, wanted: FetchPartition) -> int:
         """The replica that a consumer had better ask; -1 if that is us."""
-        if not (self._request.rack_id and partition.leadership is not None):
+        broker, rack = self._context.broker, self._request.rack_id
+        leadership = partition.leadership
+        if not rack or leadership is None or not broker.settings.prefers_closest_replica:
             return NO_LEADER
-        if not self._context.broker.settings.prefers_closest_replica:
-            return NO_LEADER
-        image = self._context.broker.metadata.image
-        return closest_replica(image, partition, self._request.rack_id, wanted.fetch_offset)
+        image, placed = broker.metadata.image, partition.placed
+        return closest_replica(image, placed, leadership, rack, wanted.fetch_offset)
 
     def _upper(self, partition: Partition, high_watermark: int, stable: int) -> int:
         """Consumers see what is committed; followers fetch what is to become so."""
