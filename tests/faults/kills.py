@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass, field
 
 from tests.faults.fault import Choose, Fault
@@ -32,7 +34,9 @@ class KillEverything(Fault):
 
     def strike(self, scene: Scene) -> None:
         for number in BROKERS:
-            scene.broker(number).kill_at_once()
+            os.kill(scene.broker(number).pid, signal.SIGKILL)
+        for number in BROKERS:
+            scene.broker(number).kill()
         if self.zookeeper_too:
             kill_zookeeper(scene)
 

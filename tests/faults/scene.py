@@ -29,7 +29,7 @@ NAMES: Final = (
 COMPACTED: Final = "newest"
 COMPACTION: Final = {
     "cleanup.policy": "compact",
-    "segment.bytes": "16384",
+    "segment.ms": "2000",
     "min.cleanable.dirty.ratio": "0.01",
 }
 GROUPS_TOPIC: Final = "__consumer_offsets"

@@ -40,6 +40,7 @@ async def open_home(settings: Settings, logs: Logs) -> Home:
         expected = _first(known, "cluster.id") if engine == ZOOKEEPER else None
         cluster_id = await ensure_cluster_id(tree, expected)
         node_id = await _node_id(settings, tree, known)
+        logs.check_owner(cluster_id, node_id, engine)
         await check_place(tree, node_id, [p["directory.id"] for p in known if "directory.id" in p])
         logs.identify(cluster_id, node_id, engine)
     except BaseException:

@@ -47,12 +47,10 @@ class LogDir:
             fs.close(self._lock)
             self._lock = -1
 
-    def identify(self, cluster_id: str, node_id: int, engine: str) -> None:
-        """Check that the directory belongs to this broker, or make it so when it is new."""
-        known = read_properties(f"{self.path}/{META_PROPERTIES}")
+    def check_owner(self, cluster_id: str, node_id: int, engine: str) -> dict[str, str]:
+        """What a directory of this broker must say; ConfigError if it says something else."""
+        known = self._known()
         expected = {"cluster.id": cluster_id, "node.id": str(node_id), "ottla.engine": engine}
-        if "broker.id" in known:
-            known["node.id"] = known.pop("broker.id")
         for name, value in expected.items():
             if known.get(name, value) != value:
                 raise ConfigError(
@@ -60,12 +58,23 @@ class LogDir:
                     self.path,
                     f"its {META_PROPERTIES} says {name}={known[name]}, but this broker has {value}",
                 )
+        return expected
+
+    def identify(self, cluster_id: str, node_id: int, engine: str) -> None:
+        """Check that the directory belongs to this broker, or make it so when it is new."""
+        expected, known = self.check_owner(cluster_id, node_id, engine), self._known()
         directory_id = known.get("directory.id")
         self.directory_id = parse_id(directory_id) if directory_id else new_topic_id()
         found = {"version": "1", **expected, "directory.id": id_text(self.directory_id)}
         if found != known:
             text = "".join(f"{name}={value}\n" for name, value in found.items())
             fs.write_atomic(f"{self.path}/{META_PROPERTIES}", text.encode())
+
+    def _known(self) -> dict[str, str]:
+        known = read_properties(f"{self.path}/{META_PROPERTIES}")
+        if "broker.id" in known:
+            known["node.id"] = known.pop("broker.id")
+        return known
 
     def fail(self, error: LogDirOffline) -> None:
         """Take the directory out of use until a restart has scanned it."""

@@ -87,12 +87,19 @@ class Logs:
                 log_dir.fail(error)
         self._check_usable()
 
+    def check_owner(self, cluster_id: str, node_id: int, engine: str) -> None:
+        """Check that none of the locked directories is another broker's; nothing is written."""
+        self._each_online(lambda log_dir: log_dir.check_owner(cluster_id, node_id, engine))
+
     def identify(self, cluster_id: str, node_id: int, engine: str) -> None:
-        """Check that the locked directories are this broker's."""
+        """Check that the locked directories are this broker's, and make those so that are new."""
+        self._each_online(lambda log_dir: log_dir.identify(cluster_id, node_id, engine))
+
+    def _each_online(self, act: Callable[[LogDir], object]) -> None:
         for log_dir in self.dirs:
             try:
                 if log_dir.offline is None:
-                    log_dir.identify(cluster_id, node_id, engine)
+                    act(log_dir)
             except LogDirOffline as error:
                 log_dir.fail(error)
         self._check_usable()

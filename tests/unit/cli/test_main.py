@@ -128,5 +128,5 @@ def test_up_shows_what_to_try_and_keeps_its_data_here(tmp_path: Path) -> None:
     assert (tmp_path / "ottla-data" / "meta.properties").exists()
 
 
-def test_up_runs_one_broker_so_far() -> None:
-    assert "this version runs one broker" in refused("up", "--brokers", "3")
+def test_up_wants_at_least_one_broker() -> None:
+    assert "a cluster has at least one broker" in refused("up", "--brokers", "0")

@@ -105,8 +105,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _execute(given: Given) -> int:
     reading = Reading(_wish(given))
-    if not given.has("partition") and reading.protocol == CLASSIC:
-        complain(_TRY_THE_NEW_PROTOCOL)
     try:
         asyncio.run(reading.read())
     except BrokenPipeError:
@@ -129,11 +127,6 @@ class Reading:
         self._wish = wish
         self.count = 0
         self.code = 0
-
-    @property
-    def protocol(self) -> str:
-        """How the group shares partitions."""
-        return self._wish.settings.get("group.protocol", CLASSIC).lower()
 
     def tell(self) -> None:
         """Say how much was read."""
@@ -171,6 +164,8 @@ class Reading:
     async def _choose(self, consumer: AsyncConsumer) -> None:
         wish = self._wish
         if wish.partition is None:
+            if wish.settings.get("group.protocol", CLASSIC).lower() == CLASSIC:
+                complain(_TRY_THE_NEW_PROTOCOL)
             await consumer.subscribe(wish.pattern or [wish.topic or ""])
             return
         at = TopicPartition(wish.topic or "", wish.partition)

@@ -1,0 +1,124 @@
+"""One run: a cluster under load, a fault that strikes again and again, peace, and the verdict of the checker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.checker.anomaly import Anomaly
+from tests.checker.check import check
+from tests.checker.cluster import WITHIN, waits
+from tests.checker.evidence import Evidence
+from tests.checker.history import Isolation
+from tests.checker.replicas import ROTATION
+from tests.checker.report import Report
+from tests.faults.fault import MENDED_S, Fault
+from tests.faults.moves import move, partitions, placed, prefer
+from tests.faults.remains import note_elections, note_replicas
+from tests.faults.scene import Scene, scene
+from tests.faults.site import BROKERS
+from tests.workload.readers import read_all
+
+PEACE_S = 1.0
+TRACE_CHARS = 3000
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run came to."""
+
+    fault: str
+    seed: int
+    strikes: int
+    seconds: float
+    report: Report
+    longest_wait_ms: float
+    """The longest that any log took no write after the fault had struck, or had been put right."""
+    history: Path
+
+    @property
+    def operations(self) -> int:
+        """How much the clients did."""
+        return len(self.report.operations)
+
+
+def perform(fault: Fault, directory: Path, operations: int, seed: int, tell: Tell = str) -> Run:
+    """Strike at least once, and until the clients have done so many operations."""
+    began = time.monotonic()
+    history = directory / "history.jsonl"
+    with fault.SITE(directory) as site:
+        with scene(site, seed, history) as found:
+            tell("clients start")
+            found.cast.start()
+            found.settle()
+            strikes = 0
+            while strikes == 0 or found.recorder.ended.total() < operations:
+                strikes += 1
+                tell(f"strike {strikes}, {found.recorder.ended.total()} operations")
+                strike(fault, found)
+            found.cast.end()
+            tell("everything is read, from every leader")
+            read_from_every_leader(found)
+            promises = found.promises()
+            stop_and_look(found)
+        tell("judgement")
+        evidence = Evidence(found.recorder.operations, promises)
+        report = check(found.recorder.operations, promises)
+        report = replace(report, anomalies=[*report.anomalies, *tracebacks(found)])
+    longest = max((wait for _, _, wait in waits(evidence) if wait is not None), default=0.0)
+    return Run(fault.name, seed, strikes, time.monotonic() - began, report, longest, history)
+
+
+def strike(fault: Fault, found: Scene) -> None:
+    """The fault begins, lasts, is put right, and the cluster recovers."""
+    recorder = found.recorder
+    with recorder.disturbance():
+        fault.strike(found)
+        try:
+            within = {} if fault.within_s is None else {WITHIN: fault.within_s * 1000}
+            recorder.fault(fault.name, **within)
+            fault.while_it_lasts(found)
+        finally:
+            fault.mend(found)
+        recorder.fault(f"{fault.name} mended", **{WITHIN: MENDED_S * 1000})
+        found.settle()
+    found.cast.pause(PEACE_S)
+
+
+def read_from_every_leader(found: Scene) -> None:
+    """Let each broker lead everything in turn, and read all of it from there."""
+    everything = partitions(found, *found.topics)
+    keys = [*found.cast.keys, *found.compacted_keys]
+    for leader in BROKERS:
+        targets = placed(found, dict.fromkeys(everything, leader))
+        move(found, targets)
+        prefer(found, targets)
+        for isolation in Isolation:
+            read_all(
+                found.cast.bootstrap, found.recorder, keys, isolation, **{ROTATION: leader}
+            )
+
+
+def stop_and_look(found: Scene) -> None:
+    """Stop everything cleanly; then see what the brokers have left behind."""
+    data_dirs = {number: found.site.data_dir(number) for number in BROKERS}
+    looked_at = partitions(found, found.cast.source, found.cast.target)
+    for number in BROKERS:
+        found.broker(number).stop()
+    note_replicas(found.recorder, data_dirs, looked_at)
+    for number in BROKERS:
+        note_elections(found.recorder, number, found.broker(number).log)
+
+
+def tracebacks(found: Scene) -> list[Anomaly]:
+    """Brokers that have stumbled over themselves."""
+    anomalies = []
+    for number in BROKERS:
+        _, stumbled, trace = found.broker(number).log.partition("Traceback (most recent call last)")
+        if stumbled:
+            anomalies.append(Anomaly("traceback", f"broker {number}: {trace[:TRACE_CHARS]}"))
+    return anomalies
