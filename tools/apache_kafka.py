@@ -143,7 +143,7 @@ class ApacheKafka:
         if (log_dir / "meta.properties").exists():
             return
         cluster_id = self._quorum.cluster_id
-        args = ["format", "--cluster-id", cluster_id, "--config", str(self._settings_file)]
+        args = ["format", f"--cluster-id={cluster_id}", "--config", str(self._settings_file)]
         done = run_tool("kafka.tools.StorageTool", args)
         if done.returncode != 0:
             raise JarsUnavailable(f"formatting the storage failed:\n{done.stdout}{done.stderr}")

@@ -14,13 +14,13 @@ from tests.checker.history import Action, Operation, Outcome, of_action
 ZOMBIE: Final = "zombie"
 """The fact of an operation that reached a broker, or came from a client, that others had replaced for certain."""
 WITHIN: Final = "progress_within_ms"
-"""The fact of a fault after which writes to every log must be acknowledged again before long."""
+"""The fact of a fault after which writes must be acknowledged again before long, to every log that it names."""
 
 
 def single_controller(evidence: Evidence) -> Iterator[Anomaly]:
     """X7: a controller epoch belongs to one broker; a leader epoch of a log was given out once, to one broker."""
     given: dict[tuple[str, int], Operation] = {}
-    for election in of_action(evidence.operations, Action.ELECTION):
+    for election in of_action(evidence.everything, Action.ELECTION):
         for key in election.keys or frozenset({""}):
             epoch = election.facts["epoch"]
             first = given.setdefault((key, epoch), election)
@@ -59,10 +59,11 @@ def progress(evidence: Evidence) -> Iterator[Anomaly]:
 def waits(evidence: Evidence) -> Iterator[tuple[Operation, str, float | None]]:
     """For each fault and log: when the first write that began after the fault was acknowledged."""
     writes = _acknowledged(evidence)
-    for fault in of_action(evidence.operations, Action.FAULT):
+    for fault in of_action(evidence.everything, Action.FAULT):
         if WITHIN not in fault.facts:
             continue
-        for key, (begun, ended) in writes.items():
+        for key in fault.keys:
+            begun, ended = writes[key]
             first = bisect_left(begun, fault.completed_ms)
             # Those that began later may have ended earlier.
             done = min(ended[first:], default=None)
@@ -72,7 +73,7 @@ def waits(evidence: Evidence) -> Iterator[tuple[Operation, str, float | None]]:
 def _acknowledged(evidence: Evidence) -> dict[str, tuple[list[float], list[float]]]:
     """For each log, when its acknowledged writes began, in order, and when each of them ended."""
     found: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for operation in evidence.operations:
+    for operation in evidence.everything:
         if operation.outcome is Outcome.OK:
             for key in {sent.key for sent in operation.sends}:
                 found[key][0].append(operation.invoked_ms)

@@ -52,7 +52,7 @@ class Evidence:
         self, operations: Iterable[Operation], expectations: Expectations | None = None
     ) -> None:
         self.expectations = expectations or Expectations()
-        everything = in_order(operations)
+        everything = self.everything = in_order(operations)
         compacted = self.expectations.compacted
         # Records of compacted logs go: the checks of logs that keep everything do not see them.
         self.compacted = [_narrowed(each, compacted.__contains__) for each in everything]

@@ -7,7 +7,7 @@ One operation a line; each begins when the one before is over, unless `at=` says
     r   poll a@0 t/1:b@3 isolation=read_uncommitted
     g   commit group=g generation=2 positions=t/0:5 at=10-30 -> unknown
     o   watermarks watermarks=t/0:0/3/5/6
-    f   fault facts={"what":"kill","progress_within_ms":100}
+    f   fault keys=t/0 facts={"what":"kill","progress_within_ms":100}
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def test_a_zombie_is_believed() -> None:
 
 FAULT = """
     w  send +a@0 +t/1:b@0 at=0-5
-    f  fault at=10-10 facts={{"what":"kill","progress_within_ms":100}}
+    f  fault at=10-10 keys=t/0,t/1 facts={{"what":"kill","progress_within_ms":100}}
     w  send +c@1 at=9-12                  # it may have been acknowledged by whoever is dead now
     w  send +d@2 at={0} -> {1}
     w  send +t/1:e@1 at=20-50

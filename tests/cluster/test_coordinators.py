@@ -1,5 +1,7 @@
 """Groups and transactions go on when the broker that coordinates them dies."""
 
+import time
+
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -71,6 +73,27 @@ def test_a_group_goes_on_where_it_was(make_cluster: MakeCluster) -> None:
     again.subscribe([topic])
     assert read(again, RECORDS - 100) == values[100:]
     again.close()
+
+
+def test_transactions_do_not_wait_for_anybodys_patience(make_cluster: MakeCluster) -> None:
+    """What one fetch commits may cause an append that the same fetch must see: not half a second later."""
+    cluster = make_cluster(replica_fetch_wait_max_ms="3000")
+    topic = create_topic(cluster.bootstrap, partitions=3, replicas=3)
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "transactional.id": unique_name("transaction"),
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(20)
+    began = time.monotonic()
+    for _ in range(10):
+        producer.begin_transaction()
+        for partition in range(3):
+            producer.produce(topic, b"x", partition=partition)
+        producer.commit_transaction(20)
+    assert time.monotonic() - began < 10, "each of them waited for a long poll"
 
 
 @pytest.mark.parametrize("moment", ["before the commit", "after the commit"])

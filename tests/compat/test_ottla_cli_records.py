@@ -35,13 +35,18 @@ def ottla(bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Ottla:
 @pytest.fixture
 def orders(bootstrap: str) -> str:
     """Records of all sorts in two partitions, a minute apart."""
-    name = create_topic(bootstrap, "cli-orders", partitions=2)
+    name = keeping(bootstrap, "cli-orders", partitions=2)
     records = [
         {**record, "partition": n % 2, "timestamp": START_MS + n * 60_000}
         for n, record in enumerate(HARD)
     ]
     produce(bootstrap, name, records)
     return name
+
+
+def keeping(bootstrap: str, prefix: str, partitions: int = 1) -> str:
+    """A topic that does not mind how old its records are."""
+    return create_topic(bootstrap, prefix, partitions, retention_ms=-1)
 
 
 def contents(bootstrap: str, topic: str, partitions: int = 2) -> list[Any]:
@@ -90,10 +95,10 @@ def test_a_topic_goes_into_a_file_and_comes_back_as_it_was(
     done = ottla.run("records", "export", orders, "--to", file)
     assert (done.code, "exported 5 records" in done.err) == (0, True)
     assert "--force replaces it" in ottla.refused("records", "export", orders, "--to", file)
-    copy = create_topic(bootstrap, "cli-copy", partitions=2)
+    copy = keeping(bootstrap, "cli-copy", partitions=2)
     assert "wrote 5 records" in ottla.run("records", "import", copy, "--from", file).err
     assert contents(bootstrap, copy) == contents(bootstrap, orders)
-    narrow = create_topic(bootstrap, "cli-narrow")
+    narrow = keeping(bootstrap, "cli-narrow")
     refusal = ottla.refused("records", "import", narrow, "--from", file)
     assert f"`ottla topics alter {narrow} --partitions 2` adds it" in refusal
     ottla.ok("records", "import", narrow, "--from", file, "--repartition")
@@ -136,7 +141,7 @@ def test_what_a_tail_prints_can_be_produced_again(
     printed = ottla.ok("records", "tail", orders, "--from-beginning", "-e", "-o", "ndjson")
     file = tmp_path / "orders.ndjson"
     file.write_text(printed, "utf-8")
-    copy = create_topic(bootstrap, "cli-again", partitions=2)
+    copy = keeping(bootstrap, "cli-again", partitions=2)
     done = ottla.run("records", "produce", copy, "--from", str(file))
     assert "the lines are taken as whole records" in done.err
     assert contents(bootstrap, copy) == contents(bootstrap, orders)

@@ -1,4 +1,4 @@
-"""SIGSTOP: processes that hang, for shorter and longer than sessions and lags allow, and go on as if nothing had been."""
+"""SIGSTOP: processes that hang, for shorter and longer than sessions and lags allow, and then go on as before."""
 
 from __future__ import annotations
 

@@ -80,11 +80,11 @@ def strike(fault: Fault, found: Scene) -> None:
         fault.strike(found)
         try:
             within = {} if fault.within_s is None else {WITHIN: fault.within_s * 1000}
-            recorder.fault(fault.name, **within)
+            recorder.fault(fault.name, found.written_keys, **within)
             fault.while_it_lasts(found)
         finally:
             fault.mend(found)
-        recorder.fault(f"{fault.name} mended", **{WITHIN: MENDED_S * 1000})
+        recorder.fault(f"{fault.name} mended", found.written_keys, **{WITHIN: MENDED_S * 1000})
         found.settle()
     found.cast.pause(PEACE_S)
 
@@ -98,9 +98,7 @@ def read_from_every_leader(found: Scene) -> None:
         move(found, targets)
         prefer(found, targets)
         for isolation in Isolation:
-            read_all(
-                found.cast.bootstrap, found.recorder, keys, isolation, **{ROTATION: leader}
-            )
+            read_all(found.cast.bootstrap, found.recorder, keys, isolation, **{ROTATION: leader})
 
 
 def stop_and_look(found: Scene) -> None:

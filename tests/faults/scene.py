@@ -68,6 +68,11 @@ class Scene:
         """The logs that are compacted."""
         return [key_of(COMPACTED, number) for number in range(PARTITIONS)]
 
+    @property
+    def written_keys(self) -> list[str]:
+        """The logs that somebody writes to all the time."""
+        return [*self.cast.source_keys, *self.compacted_keys]
+
     def broker(self, number: int) -> OttlaBroker:
         """One broker."""
         return self.site.brokers[number]

@@ -12,9 +12,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from ottla.client.administration.base import Administration
 from ottla.client.cluster import GROUP, TRANSACTION
+from tests.golden.actors import Actors
 from tests.support.clients import create_named, producer
 
 HERE = Path(__file__).parent
@@ -38,6 +40,7 @@ class Step(NamedTuple):
 
     line: str
     expected: Printed | None
+    stdin: str = ""
 
     @property
     def words(self) -> list[str]:
@@ -58,15 +61,17 @@ def read_transcript(path: Path) -> Iterator[Step]:
     blocks = re.split(r"\n(?=[$!] )", path.read_text())
     for block in blocks[1:]:
         head, _, rest = block.partition("\n")
-        yield Step(head[2:], None if head.startswith("!") else _printed(rest))
+        yield Step(head[2:], None) if head.startswith("!") else _command(head[2:], rest)
 
 
-def _printed(text: str) -> Printed:
+def _command(line: str, text: str) -> Step:
     found = re.fullmatch(
-        r"(?:\[stdout\]\n(.*?))?(?:\[stderr\]\n(.*?))?\[exit (\d+)\]\s*", text, re.DOTALL
+        r"(?:\[stdin\]\n(.*?))?(?:\[stdout\]\n(.*?))?(?:\[stderr\]\n(.*?))?\[exit (\d+)\]\s*",
+        text,
+        re.DOTALL,
     )
     assert found is not None, text
-    return Printed(found[1] or "", found[2] or "", int(found[3]))
+    return Step(line, Printed(found[2] or "", found[3] or "", int(found[4])), found[1] or "")
 
 
 def main_of(command: str) -> Callable[[list[str]], int]:
@@ -76,10 +81,10 @@ def main_of(command: str) -> Callable[[list[str]], int]:
     return main
 
 
-def run(command: str, *words: str) -> Printed:
+def run(command: str, *words: str, stdin: str = "") -> Printed:
     """Run a command in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    with redirect_stdout(out), redirect_stderr(err), patch("sys.stdin", io.StringIO(stdin)):
         code = main_of(command)(list(words))
     return Printed(out.getvalue(), err.getvalue(), code)
 
@@ -93,34 +98,37 @@ def play(
     only looks may look again, for `settle_s` at most.
     """
     printed: list[Printed | None] = []
-    with chdir(directory):
+    with chdir(directory), Actors(bootstrap) as actors:
         for step in steps:
             if step.expected is None:
-                prepare(step.line, bootstrap)
+                prepare(step.line, bootstrap, actors)
                 printed.append(None)
                 continue
             words = [word.replace(RECORDED_AT, bootstrap) for word in step.words]
             deadline = time.monotonic() + (settle_s if LOOKING & set(words) else 0.0)
-            found = run(*words)
+            found = run(*words, stdin=step.stdin)
             while not step.agrees(comparable(found, bootstrap)) and time.monotonic() < deadline:
                 time.sleep(0.1)
-                found = run(*words)
+                found = run(*words, stdin=step.stdin)
             printed.append(found)
     return printed
 
 
-def prepare(line: str, bootstrap: str) -> None:
+def prepare(line: str, bootstrap: str, actors: Actors) -> None:
     """What the transcript's other commands did."""
     verb, _, rest = line.partition(" ")
-    if verb == "no":
-        delete_all_topics(bootstrap)
+    if verb in ("join", "leave", "commit", "transaction"):
+        getattr(actors, verb)(*rest.split())
+    elif verb == "no":
+        delete_all(rest, bootstrap)
     elif verb == "internal":
         make_internal_topics(bootstrap)
     elif verb == "create":
-        create_named(bootstrap, rest)
+        name, _, partitions = rest.partition(" ")
+        create_named(bootstrap, name, int(partitions or 1))
     elif verb == "file":
         name, _, content = rest.partition(" ")
-        Path(name).write_text(content)
+        Path(name).write_text(content.replace("\\n", "\n"))
     else:
         topic, partition, lines = rest.split(" ", 2)
         produce_lines(bootstrap, topic, int(partition), lines.split("|"))
@@ -138,9 +146,12 @@ def produce_lines(bootstrap: str, topic: str, partition: int, lines: list[str]) 
     assert client.flush(20) == 0
 
 
-def delete_all_topics(bootstrap: str) -> None:
+def delete_all(what: str, bootstrap: str) -> None:
     """Begin as if the broker were new, whatever other tests did to it."""
     server = ("--bootstrap-server", bootstrap)
+    if what == "groups":
+        run("kafka-consumer-groups", *server, "--delete", "--all-groups")
+        return
     for topic in run("kafka-topics", *server, "--list", "--exclude-internal").stdout.split():
         run("kafka-topics", *server, "--delete", "--topic", topic)
 
@@ -179,6 +190,10 @@ def _canonical(line: str) -> str:
     line = re.sub(r"(TopicId|Cluster ID): \S+", r"\1: <id>", line)
     line = re.sub(r'"log_dirs":\["/[^"]*"\]', '"log_dirs":["<path>"]', line)
     line = re.sub(r"^1 +(127.0.0.1|localhost) +\d+ ", "1 <address> ", line)
+    line = re.sub(r"\S+:\d+  \(\d+\) +", "<coordinator> ", line)
+    line = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", line)
+    line = re.sub(r" [\w-]{22}(?= +/127.0.0.1 )", " <id>", line)
+    line = re.sub(r"(^|(?<=\t))\d+ *(?=\t)", "<number>", line)
     # A broker id is 1 in Kafka's recording and 0 in a broker that nobody configured.
     line = re.sub(r"(Leader|Replicas|Isr|brokers):? \d+", r"\1 <broker>", line)
     return re.sub(r"Configs: (.*)", _canonical_configs, line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -74,10 +74,10 @@ class Recorder:
         """Something that takes no time and cannot fail."""
         self.end(self.begin(process, action, **fields), Outcome.OK)
 
-    def fault(self, what: str, **facts: Any) -> None:
-        """The broker or the network is mistreated now."""
+    def fault(self, what: str, keys: Collection[str] = (), **facts: Any) -> None:
+        """The broker or the network is mistreated now, which has to do with these logs."""
         self._last_fault_ms = self.now_ms
-        self.note("faults", Action.FAULT, facts={"what": what, **facts})
+        self.note("faults", Action.FAULT, keys=frozenset(keys), facts={"what": what, **facts})
 
     @contextmanager
     def disturbance(self) -> Iterator[None]:

@@ -233,16 +233,17 @@ class RateRing:
     full, and holds 32-bit floats: 1.4 KB for a partition that is used, nothing for one that is not.
     """
 
-    __slots__ = ("_bucket", "_ring", "_sum")
+    __slots__ = ("_bucket", "_ends_ms", "_ring", "_sum")
 
     def __init__(self) -> None:
         self._bucket = -1
+        self._ends_ms = 0
         self._sum: float = 0
         self._ring: array[float] | None = None
 
     def add(self, now_ms: int, amount: float) -> None:
         """Counts an amount now; time that runs backwards counts in the newest bucket."""
-        if now_ms // RATE_BUCKET_MS > self._bucket:
+        if now_ms >= self._ends_ms:
             self._turn(now_ms // RATE_BUCKET_MS)
         self._sum += amount
 
@@ -274,4 +275,5 @@ class RateRing:
             for skipped in range(max(self._bucket + 1, bucket - RATE_BUCKETS), bucket):
                 self._ring[skipped % RATE_BUCKETS] = 0.0
         self._bucket = bucket
+        self._ends_ms = (bucket + 1) * RATE_BUCKET_MS
         self._sum = 0

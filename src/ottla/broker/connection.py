@@ -127,7 +127,7 @@ class Connection(asyncio.BufferedProtocol):
         """Handle what arrived; the views into the buffer die with this call."""
         try:
             if self._partial is None:
-                self._feed(self._shared[:nbytes])
+                self._feed(self._shared, nbytes)
             else:
                 self.last_active = perf_counter()
                 frame = self._partial.received(nbytes)
@@ -141,37 +141,45 @@ class Connection(asyncio.BufferedProtocol):
         """A client that closed its side gets nothing more."""
         return False
 
-    def _feed(self, data: memoryview) -> None:
-        """Handle every whole frame in `data`, and keep what is left."""
-        pos, end = 0, len(data)
+    def _feed(self, data: memoryview, end: int) -> None:
+        """Handle every whole frame in `data` up to `end`, and keep what is left."""
+        pos = 0
         limit = self._request_limit
         while end - pos >= LENGTH.size and not (self._blocked or self._write_paused):
-            stop = pos + LENGTH.size + frame_size(data, pos, limit)
+            begin = pos + LENGTH.size
+            stop = begin + frame_size(data, pos, limit)
             if stop > end:
                 break
-            self._handle(data[pos + LENGTH.size : stop])
+            self._handle(data[begin:stop])
             pos = stop
         if pos == end or self._transport is None:
             return
         if self._blocked or self._write_paused:
-            self._hold(data[pos:])
+            self._hold(data[pos:end])
         else:
-            self._partial = PartialFrame(data[pos:], limit)
+            self._partial = PartialFrame(data[pos:end], limit)
 
     def _handle(self, frame: memoryview) -> None:
         reply = self._dispatch(self, frame)
         if reply is None:
             return
-        if isinstance(reply, Pending) and not reply.done:
-            self._slots.append(reply)
-            reply.attach(self)
+        if isinstance(reply, Pending):
+            if self._slots or not reply.done:
+                self._queue(reply)
+            else:
+                self._write(reply.buffers)
         elif self._slots:
-            reply = _answered(reply)
-            self._slots.append(reply)
+            self._queue(_answered(reply))
+        else:
+            self._write(reply)
+
+    def _queue(self, reply: Pending) -> None:
+        """Take in a reply that is not there yet, or whose turn has not come."""
+        self._slots.append(reply)
+        if reply.done:
             self._keep(reply)
         else:
-            self._write(reply.buffers if isinstance(reply, Pending) else reply)
-            return
+            reply.attach(self)
         self._large += reply.large
         self._blocked = self._must_wait()
 
@@ -293,7 +301,7 @@ class Connection(asyncio.BufferedProtocol):
         held, self._held = self._held, None
         if held is not None:
             try:
-                self._feed(memoryview(held))
+                self._feed(memoryview(held), len(held))
             except (ProtocolError, CloseConnection) as why:
                 self.refuse(why)
         if self._held is None and not self._reading and self._transport is not None:
@@ -328,10 +336,8 @@ class Connection(asyncio.BufferedProtocol):
         return was_open
 
 
-def _answered(reply: Reply) -> Pending:
+def _answered(reply: Buffers) -> Pending:
     """A reply that is there but whose turn has not come."""
-    if isinstance(reply, Pending):
-        return reply
     pending = Pending(blocking=False, large=isinstance(reply, list))
     pending.done = True
     pending.buffers = reply

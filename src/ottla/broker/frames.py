@@ -55,9 +55,9 @@ class PartialFrame:
 
 def frame_size(buf: memoryview, pos: int, size_limit: int) -> int:
     """The length a frame claims, refused unless 0 <= length <= limit."""
-    (size,) = LENGTH.unpack_from(buf, pos)
+    size: int = LENGTH.unpack_from(buf, pos)[0]
     if not 0 <= size <= size_limit:
         raise ProtocolError(
             f"a request claims {size} bytes; socket.request.max.bytes allows {size_limit}"
         )
-    return int(size)
+    return size

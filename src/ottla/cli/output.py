@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TextIO, TypeAlias
+from typing import Any, Final, Self, TextIO, TypeAlias
 
 from ottla.cli.moments import short_count
 
@@ -95,6 +95,27 @@ class RowWriter:
             self._csv = csv.writer(self._to, lineterminator="\n")
             self._csv.writerow(row)
         self._csv.writerow(["" if each is None else _cell(each) for each in row.values()])
+
+
+class Report:
+    """Tells what was done, one thing after the other: a sentence for people, a row for programs."""
+
+    def __init__(self, output: str) -> None:
+        self._rows = None if output == "table" else RowWriter(output)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._rows is not None:
+            self._rows.close()
+
+    def tell(self, sentence: str, **row: Any) -> None:
+        """One thing was done."""
+        if self._rows is None:
+            print(sentence)
+        else:
+            self._rows.write(row)
 
 
 def table(rows: Sequence[Row]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ottla.client.administration.configs import AlterOperation, ConfigChange, ConfigSource
 
 if TYPE_CHECKING:
+    from ottla.cli.output import Report
     from ottla.client.administration.configs import ConfigEntry
 
 _SOURCES: Final[dict[int, str]] = {
@@ -26,11 +27,11 @@ def changes_of(sets: Mapping[str, str], unsets: Iterable[str]) -> list[ConfigCha
     return changes + [ConfigChange(name, None, AlterOperation.DELETE) for name in unsets]
 
 
-def say_changes(what: str, changes: Iterable[ConfigChange]) -> None:
+def say_changes(report: Report, what: str, changes: Iterable[ConfigChange]) -> None:
     """Tell what was changed."""
     for each in changes:
         done = "back to its default" if each.value is None else f"= {each.value}"
-        print(f"{what}: {each.name} {done}")
+        report.tell(f"{what}: {each.name} {done}", of=what, name=each.name, value=each.value)
 
 
 def config_rows(entries: Mapping[str, ConfigEntry], *, every: bool) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from ottla.base.errors import ApiError, OttlaError
 from ottla.cli.connect import ask, assignments, client_settings, known_to
 from ottla.cli.moments import counted, short_count, short_duration
 from ottla.cli.names import find_topic
-from ottla.cli.output import Progress
+from ottla.cli.output import Progress, show_one
 from ottla.cli.parsing import complain
 from ottla.client.producer import Producer
 from ottla.client.producer_settings import ProducerSettings
@@ -83,12 +83,15 @@ class Writer:
             where, error = self._failed
             raise OttlaError(f"{where}: {error}")
 
-    def finish(self) -> None:
+    def finish(self, output: str) -> None:
         """Wait until everything is written, and tell how long it took."""
         self._producer.flush()
         self._progress.close()
         self.check()
         count, took_s = self._progress.count, self._progress.elapsed_s
+        if output != "table":
+            show_one({"topic": self._topic, "records": count, "seconds": round(took_s, 3)}, output)
+            return
         rate = f", {short_count(count / took_s)}/s" if count and took_s else ""
         complain(
             f"wrote {counted(count, 'record')} to {self._topic} in {short_duration(took_s)}{rate}"

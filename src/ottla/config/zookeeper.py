@@ -95,7 +95,8 @@ class ZookeeperConfig:
     )
     session_timeout_ms: int = setting(
         "zookeeper.session.timeout.ms",
-        18_000,
+        # As long as Kafka 4 lets a broker be silent (broker.session.timeout.ms); Kafka 3 had 18 s here.
+        9_000,
         Int(1_000),
         importance="high",
         doc="Lets ZooKeeper take a broker that is silent for this long for dead.",

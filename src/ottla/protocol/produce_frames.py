@@ -6,7 +6,8 @@ v8 record errors, v10 current leader (KIP-951).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from struct import Struct, error
 from typing import NamedTuple, TypeAlias
 
@@ -24,6 +25,12 @@ _ACKS_AND_TIMEOUT = Struct(">hi")
 _ACKS_TIMEOUT_COUNT = Struct(">hii")
 _NO_TRANSACTION = Struct(">hhii")  # transactional id null, acks, timeout, number of topics
 _PARTITION = Struct(">ii")
+# The same where there is one topic and one partition, up to the topic's name, and from there to the records.
+_ONE_TOPIC = Struct(">hhiih")
+_ONE_PARTITION = Struct(">iii")
+_ONE_FLEXIBLE_TOPIC = Struct(">BhiBB")
+_ONE_FLEXIBLE_PARTITION = Struct(">Bi")
+_NO_TAGS_THRICE = b"\0\0\0"  # of the partition, of the topic, of the request
 _FRAME = Struct(">ii")
 _RESULT_V3 = Struct(">ihqq")
 _RESULT_V5 = Struct(">ihqqq")
@@ -61,14 +68,65 @@ class PartitionResult(NamedTuple):
     current_leader: tuple[int, int] | None = None
 
 
+def succeeded(
+    partition: int, base_offset: int, log_append_time_ms: int, log_start_offset: int
+) -> PartitionResult:
+    """The result of an append; a third of the cost of naming the fields, which each request would pay."""
+    return tuple.__new__(
+        PartitionResult,
+        (partition, 0, base_offset, log_append_time_ms, log_start_offset, (), None, None),
+    )
+
+
 def parse_produce(buf: memoryview, pos: int, version: int) -> ProduceRequest:
     """Read a Produce body that ends where `buf` ends."""
     try:
         if version >= FIRST_FLEXIBLE:
-            return _parse_flexible(buf, pos, version)
-        return _parse_plain(buf, pos)
+            return _parse_one_flexible(buf, pos, version) or _parse_flexible(buf, pos, version)
+        return _parse_one_plain(buf, pos) or _parse_plain(buf, pos)
     except (error, IndexError, UnicodeDecodeError) as failure:
         raise ProtocolError(f"malformed Produce v{version} request: {failure}") from None
+
+
+def _parse_one_plain(buf: memoryview, pos: int) -> ProduceRequest | None:
+    """A request without a transaction for one partition; None for any other, or a damaged one.
+
+    Small requests are nearly always of this kind, and it takes half the time of the general way.
+    """
+    if len(buf) < pos + _ONE_TOPIC.size:
+        return None
+    no_id, acks, timeout_ms, topic_count, size = _ONE_TOPIC.unpack_from(buf, pos)
+    named = pos + _ONE_TOPIC.size
+    start = named + size + _ONE_PARTITION.size
+    if no_id != -1 or topic_count != 1 or size < 0 or start > len(buf):
+        return None
+    count, index, records_size = _ONE_PARTITION.unpack_from(buf, named + size)
+    if count != 1 or start + records_size != len(buf):
+        return None
+    topic = str(buf[named : named + size], "utf-8")
+    return tuple.__new__(ProduceRequest, (None, acks, timeout_ms, [(topic, [(index, buf[start:])])]))
+
+
+def _parse_one_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest | None:
+    """The same for the flexible versions, where it takes a third of the time."""
+    if len(buf) < pos + _ONE_FLEXIBLE_TOPIC.size:
+        return None
+    no_id, acks, timeout_ms, topic_count, size = _ONE_FLEXIBLE_TOPIC.unpack_from(buf, pos)
+    named = pos + _ONE_FLEXIBLE_TOPIC.size
+    if version >= FIRST_WITH_TOPIC_ID:
+        named, size = named - 1, 17
+    counted = named + size - 1
+    if no_id != 0 or topic_count != 2 or not 0 < size < 0x80 or len(buf) < counted + 6:
+        return None
+    count, index = _ONE_FLEXIBLE_PARTITION.unpack_from(buf, counted)
+    records_size, start = read_compact_length(buf, counted + _ONE_FLEXIBLE_PARTITION.size)
+    stop = start + records_size
+    if count != 2 or records_size < 0 or buf[stop:] != _NO_TAGS_THRICE:
+        return None
+    name = buf[named:counted]
+    topic = str(name, "utf-8") if version < FIRST_WITH_TOPIC_ID else bytes(name)
+    parts = [(index, buf[start:stop])]
+    return tuple.__new__(ProduceRequest, (None, acks, timeout_ms, [(topic, parts)]))
 
 
 def _parse_plain(buf: memoryview, pos: int) -> ProduceRequest:
@@ -157,8 +215,35 @@ def encode_produce_response(
     version: int,
     topics: list[tuple[str | bytes, list[PartitionResult]]],
     endpoints: Sequence[tuple[int, str, int, str | None]] = (),
-) -> bytearray:
+) -> bytes | bytearray:
     """The whole reply frame, length included."""
+    if len(topics) == 1 and version >= 5 and not endpoints:
+        topic, results = topics[0]
+        if len(results) == 1 and not results[0][1]:
+            pack, size, before, behind = _one_success(version, topic)
+            return pack(size, correlation_id, before, *results[0][:5], behind)
+    return _encode_any(correlation_id, version, topics, endpoints)
+
+
+@lru_cache(maxsize=1024)
+def _one_success(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], int, bytes, bytes]:
+    """How to pack the reply to a single append, its size, and what is around the result: the same for each request.
+
+    So a reply takes 0.6 us instead of 1.6.
+    """
+    frame = _encode_any(0, version, [(topic, [succeeded(0, 0, 0, 0)])], ())
+    behind = len(_PLAIN_SUCCESS[version]) + (6 if version >= FIRST_FLEXIBLE else 4)
+    before = len(frame) - behind - _RESULT_V5.size - _FRAME.size
+    pack = Struct(f">ii{before}sihqqq{behind}s").pack
+    return pack, len(frame) - 4, bytes(frame[8 : 8 + before]), bytes(frame[-behind:])
+
+
+def _encode_any(
+    correlation_id: int,
+    version: int,
+    topics: list[tuple[str | bytes, list[PartitionResult]]],
+    endpoints: Sequence[tuple[int, str, int, str | None]],
+) -> bytearray:
     flexible = version >= FIRST_FLEXIBLE
     out = bytearray(8)
     if flexible:

@@ -114,7 +114,7 @@ class Partition:
     @property
     def syncs_every_batch(self) -> bool:
         """Whether an acknowledged batch must survive a power cut."""
-        return self.log.config.flush_messages == 1
+        return self.log.syncs_every_batch
 
     @property
     def high_watermark(self) -> int:
@@ -132,8 +132,9 @@ class Partition:
         if not self.is_leader:
             # Whoever found this partition may have waited since, and a follower's log is not ours to write.
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.tp} is led by another broker")
-        log, header = self.log, batch.header
-        appended = log.append(batch.batch, header, self.leader_epoch, now_ms)
+        log = self.log
+        header, data, _ = batch
+        appended = log.append(data, header, self.leader_epoch, now_ms)
         if appended.duplicate:
             return appended
         self.bytes_in.add(now_ms, header.length)
@@ -279,7 +280,7 @@ class Partition:
         if not self.is_leader:
             return
         log = self.log
-        held = self._held_end()
+        held = log.synced_offset if log.syncs_every_batch else log.end_offset
         if self.leadership is not None:
             _settle(self._held, held)
             if self._is_under_min_isr():
@@ -289,16 +290,13 @@ class Partition:
         if held <= log.high_watermark:
             return
         log.high_watermark = held
-        _settle(self._committed, held)
+        if self._committed:
+            _settle(self._committed, held)
         if self.leadership is not None and self.leadership.tells_at_once:
             self.wake()
         else:
             for waiter in tuple(self._fetch_waiters):
                 waiter.wake()
-
-    def _held_end(self) -> int:
-        log = self.log
-        return log.synced_offset if log.config.flush_messages == 1 else log.end_offset
 
     def add_replica_waiter(self, waiter: FetchWaiter) -> None:
         """Have a follower's fetch woken as soon as something is appended."""

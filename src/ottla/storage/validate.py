@@ -54,6 +54,7 @@ _LENGTH_POS = 8
 _MAGIC_POS = 16
 _MIN_LEGACY_LENGTH = 14
 _LAST_CODEC = int(Codec.ZSTD)
+_NEVER_PLAIN = CONTROL_FLAG | LOG_APPEND_TIME_FLAG
 _CODECS = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
@@ -96,6 +97,9 @@ def validate_at_once(
     records: memoryview, config: LogConfig, now_ms: int, *, deep: bool = False
 ) -> ValidatedBatch | None:
     """As `validate_produced`, but None where a look inside would keep others waiting."""
+    plain = None if deep else _plain_header(records, config, now_ms)
+    if plain is not None:
+        return tuple.__new__(ValidatedBatch, (plain, records, NO_LOG_APPEND_TIME))
     header, batch = _checked(records, config)
     if not must_decompress(header, config, deep, now_ms):
         return _with_timestamps(header, batch, config, now_ms, header.max_timestamp)
@@ -103,6 +107,42 @@ def validate_at_once(
     if header.codec or len(batch) > SHORT_WALK_BYTES:
         return None
     return _validate_inside(header, batch, config, now_ms, deep)
+
+
+def _plain_header(records: memoryview, config: LogConfig, now_ms: int) -> BatchHeader | None:
+    """The header of a batch that goes into the log as it is; None leaves the verdict to the rules below.
+
+    No condition here is weaker than theirs. Nearly all batches meet them all, and then one pass over the fields takes
+    1.5 us, where the rules take 5, more than a small batch costs otherwise.
+    """
+    size = len(records)
+    if size < HEADER_SIZE:
+        return None
+    header = parse_header(records)
+    (
+        base_offset, length, _, magic, crc, attributes, last_offset_delta, base_timestamp,
+        max_timestamp, producer_id, _, base_sequence, count,
+    ) = header  # fmt: skip
+    if (
+        length == size - LOG_OVERHEAD
+        and magic == CURRENT_MAGIC
+        and not attributes & _NEVER_PLAIN
+        and attributes & CODEC_MASK <= _LAST_CODEC
+        and base_offset == 0
+        and 0 < count == last_offset_delta + 1
+        and count * MIN_RECORD_SIZE <= size - HEADER_SIZE
+        and (producer_id <= NO_PRODUCER_ID or base_sequence >= 0)
+        and size <= config.max_message_bytes
+        and size <= config.segment_bytes
+        and config.compression_type == "producer"
+        and config.message_timestamp_type != LOG_APPEND_TIME
+        and "compact" not in config.cleanup_policy
+        and now_ms - config.message_timestamp_before_max_ms <= base_timestamp <= max_timestamp
+        and max_timestamp <= now_ms + config.message_timestamp_after_max_ms
+        and crc_of(records, 0, size) == crc
+    ):
+        return header
+    return None
 
 
 def _checked(records: memoryview, config: LogConfig) -> tuple[BatchHeader, memoryview]:

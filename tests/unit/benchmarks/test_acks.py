@@ -9,9 +9,9 @@ from tests.support.waiting import wait_for
 
 def test_the_longest_gap_may_be_the_last() -> None:
     acks = Acks()
-    acks.times = [1.0, 1.5, 3.0, 3.1]
-    assert acks.longest_gap_seconds(3.2) == 1.5
-    assert acks.longest_gap_seconds(6.1) == 3.0
+    acks.times = [1.0, 1.5, 3.0, 3.25]
+    assert acks.longest_gap_seconds(3.5) == 1.5
+    assert acks.longest_gap_seconds(6.25) == 3.0
     assert acks.longest_gap_seconds(2.0) == 0.5
 
 

@@ -8,6 +8,7 @@ from ottla.cli import commands
 from ottla.cli.catalogue import ALONE, NOUNS, load
 from ottla.cli.commands import broker, up
 from ottla.cli.main import main
+from ottla.cli.parsing import leaf_parser
 
 FOLDER = Path(commands.__file__).parent
 EVERY = [(name,) for name in ALONE] + [(name, verb) for name in NOUNS for verb in NOUNS[name].verbs]
@@ -41,3 +42,12 @@ def test_every_module_of_a_command_is_in_the_catalogue() -> None:
 
 def test_commands_that_start_brokers_are_described_with_the_same_words() -> None:
     assert (ALONE["up"], ALONE["broker"]) == (up.SUMMARY, broker.SUMMARY)
+
+
+SAY_NOTHING_TO_PROGRAMS = {("up",), ("broker",), ("completion",), ("records", "export")}
+
+
+@pytest.mark.parametrize("words", [each for each in EVERY if each not in SAY_NOTHING_TO_PROGRAMS])
+def test_every_command_has_an_output_for_programs(words: tuple[str, ...]) -> None:
+    name, *verb = words
+    assert "--output" in leaf_parser(name, verb[0] if verb else None).format_help()

@@ -21,7 +21,7 @@ EVERY: list[Setting | Synonym] = [row.setting for row in TABLE.values()]
 EVERY += [synonym for synonym, _ in SYNONYMS.values()]
 KAFKA_3_9 = {
     "zookeeper.connect": ("string", ""),
-    "zookeeper.session.timeout.ms": ("int", "18000"),
+    "zookeeper.session.timeout.ms": ("int", "9000"),  # broker.session.timeout.ms of Kafka 4
     "zookeeper.connection.timeout.ms": ("int", ""),
     "zookeeper.set.acl": ("boolean", "false"),
     "broker.id.generation.enable": ("boolean", "true"),

@@ -61,7 +61,7 @@ class _Fetch:
     """One request under way; it may look at its partitions several times before it answers."""
 
     __slots__ = (
-        "_cold", "_context", "_data", "_follower_id", "_is_new", "_max_bytes", "_min_bytes", "_opened", "_pending",
+        "_cold", "_context", "_data", "_follower_id", "_max_bytes", "_min_bytes", "_opened", "_pending",
         "_request", "_scheduled", "_size", "_timer", "_unknown", "_urgent",
     )  # fmt: skip
 
@@ -70,8 +70,6 @@ class _Fetch:
         self._request = request
         self._opened = opened
         self._follower_id = request.replica_id
-        # A follower has come as far as it says when its fetch arrives, not whenever that is looked at again.
-        self._is_new = True
         self._pending: Pending | None = None
         self._timer: TimerHandle | None = None
         self._scheduled = False
@@ -82,6 +80,8 @@ class _Fetch:
         self._unknown = len(opened.partitions) - 1
 
     def start(self) -> Reply:
+        if self._follower_id >= 0:
+            self._note_progress()
         self._collect()
         if self._cold:
             self._pending = Pending(blocking=False, large=True)
@@ -91,6 +91,27 @@ class _Fetch:
         else:
             self._wait()
         return self._pending
+
+    def _note_progress(self) -> None:
+        """A follower holds everything below what it asks for, now that it asks.
+
+        Of all partitions before any is read: what is committed by that may be answered at once by another append, and
+        this very fetch must find it.
+        """
+        partitions, now_ms = self._context.broker.partitions, self._context.broker.now_ms()
+        for topic, wanted in self._opened.partitions:
+            try:
+                partition = partitions.leader(topic, wanted.partition)
+                partition.check_leader_epoch(wanted.current_leader_epoch)
+                diverging = partition.diverging_epoch(
+                    wanted.last_fetched_epoch, wanted.fetch_offset
+                )
+                if diverging is None:
+                    partition.replica_fetched(
+                        self._follower_id, self._request.replica_epoch, wanted.fetch_offset, now_ms
+                    )
+            except (ApiError, StorageError):
+                continue  # whoever reads it finds the same, and tells
 
     def _collect(self) -> None:
         """Read every partition once, in the client's order, within its limits."""
@@ -115,7 +136,6 @@ class _Fetch:
             self._data.append((topic, data))
         self._urgent |= unknown > self._unknown
         self._unknown = unknown
-        self._is_new = False
 
     def _is_enough(self) -> bool:
         return self._size >= self._min_bytes or self._urgent
@@ -123,13 +143,6 @@ class _Fetch:
     def _read(self, partition: Partition, wanted: FetchPartition, budget: int) -> PartitionData:
         partition.check_leader_epoch(wanted.current_leader_epoch)
         diverging = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)
-        if self._follower_id >= 0 and self._is_new and diverging is None:
-            partition.replica_fetched(
-                self._follower_id,
-                self._request.replica_epoch,
-                wanted.fetch_offset,
-                self._context.broker.now_ms(),
-            )
         high_watermark = partition.high_watermark
         if self._follower_id >= 0 and self._context.broker.settings.prefers_closest_replica:
             # Those who read from followers see what is committed no later than others (KIP-392).

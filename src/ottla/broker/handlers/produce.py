@@ -27,6 +27,7 @@ from ottla.protocol.produce_frames import (
     Topics,
     encode_produce_response,
     parse_produce,
+    succeeded,
 )
 from ottla.protocol.records.batch import (
     HEADER_SIZE,
@@ -57,15 +58,15 @@ Results: TypeAlias = list[tuple[str | bytes, list[PartitionResult]]]
 
 def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Append, and answer when the acknowledgement that was asked for is earned."""
-    request = parse_produce(frame, pos, context.version)
-    operation = _Produce(context, request)
-    if request.acks not in (_ALL, 0, 1):
+    operation = _Produce(context, parse_produce(frame, pos, context.version))
+    if operation.acks not in (_ALL, 0, 1):
         return operation.refuse(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be -1, 0 or 1")
-    if request.transactional_id is not None and (
+    transactional_id = operation.transactional_id
+    if transactional_id is not None and (
         context.version >= _FIRST_THAT_ADDS
-        or not transaction_entry.is_coordinated_here(context.broker, request.transactional_id)
+        or not transaction_entry.is_coordinated_here(context.broker, transactional_id)
     ):
-        return operation.enter_transaction(request.transactional_id)
+        return operation.enter_transaction(transactional_id)
     return operation.run()
 
 
@@ -73,18 +74,14 @@ class _Produce:
     """One request under way."""
 
     __slots__ = (
-        "acks", "awaited", "context", "deep", "entered", "failed", "now_ms", "pending", "results", "timeout_ms",
+        "acks", "awaited", "context", "entered", "failed", "now_ms", "pending", "results", "timeout_ms",
         "timer", "topics", "transactional_id",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
         self.context = context
-        self.transactional_id = request.transactional_id
-        self.topics = request.topics
-        self.acks = request.acks
-        self.timeout_ms = request.timeout_ms
+        self.transactional_id, self.acks, self.timeout_ms, self.topics = request
         self.now_ms = context.broker.now_ms()
-        self.deep = context.broker.settings.deep_validation
         self.results: Results = []
         self.failed = False
         # Where in the results the acknowledgement is still out.
@@ -143,15 +140,18 @@ class _Produce:
 
     def run(self) -> Reply:
         """Append everything in this callback, unless a batch needs a look inside that takes long."""
+        deep = self.context.broker.settings.deep_validation
+        may_be_zstd = self.context.version >= _FIRST_WITH_ZSTD
         for topic, parts in self.topics:
             results: list[PartitionResult] = []
             self.results.append((topic, results))
             for index, records in parts:
                 try:
                     partition = self._leader(topic, index)
-                    self._check_version(records)
+                    if not may_be_zstd:
+                        self._refuse_zstd(records)
                     config = partition.log.config
-                    batch = validate_at_once(records, config, self.now_ms, deep=self.deep)
+                    batch = validate_at_once(records, config, self.now_ms, deep=deep)
                     if batch is None:
                         return self._go_on_beside_the_loop()
                     results.append(self._append(partition, batch, results))
@@ -167,10 +167,8 @@ class _Produce:
             partition.check_in_sync()
         return partition
 
-    def _check_version(self, records: memoryview) -> None:
-        if self.context.version >= _FIRST_WITH_ZSTD or len(records) < HEADER_SIZE:
-            return
-        if parse_header(records).codec == Codec.ZSTD:
+    def _refuse_zstd(self, records: memoryview) -> None:
+        if len(records) >= HEADER_SIZE and parse_header(records).codec == Codec.ZSTD:
             raise ApiError(
                 ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7; upgrade the client"
             )
@@ -178,8 +176,9 @@ class _Produce:
     def _append(
         self, partition: Partition, batch: ValidatedBatch, results: list[PartitionResult]
     ) -> PartitionResult:
-        if batch.header.attributes & TRANSACTIONAL_FLAG:
-            self._check_transaction(partition, batch.header)
+        header, _, log_append_time_ms = batch
+        if header.attributes & TRANSACTIONAL_FLAG:
+            self._check_transaction(partition, header)
         base_offset, last_offset, log_start, _ = partition.append(batch, self.now_ms)
         if partition.log.high_watermark <= last_offset and self._waits(partition):
             # At once: while other partitions are looked into, this one may be committed, or lost.
@@ -187,9 +186,7 @@ class _Produce:
             self.awaited.add(place)
             when = partition.when_committed if self.acks == _ALL else partition.when_held
             when(last_offset + 1, partial(self._committed, place))
-        return PartitionResult(
-            partition.tp.partition, 0, base_offset, batch.log_append_time_ms, log_start
-        )
+        return succeeded(partition.tp.partition, base_offset, log_append_time_ms, log_start)
 
     def _check_transaction(self, partition: Partition, header: BatchHeader) -> None:
         """A transactional batch that no transaction would end must not get into the log (KIP-890)."""
@@ -328,8 +325,10 @@ class _Produce:
     ) -> PartitionResult:
         broker = self.context.broker
         config = self._leader(topic, index).log.config
-        self._check_version(records)
-        validate = partial(validate_produced, records, config, self.now_ms, deep=self.deep)
+        if self.context.version < _FIRST_WITH_ZSTD:
+            self._refuse_zstd(records)
+        deep = broker.settings.deep_validation
+        validate = partial(validate_produced, records, config, self.now_ms, deep=deep)
         batch = await broker.loop.run_in_executor(broker.executor, validate)
         # Looked up again: the leader may have changed while the thread ran.
         return self._append(self._leader(topic, index), batch, results)

@@ -51,8 +51,14 @@ COMMAND = Command(
     (
         BOOTSTRAP_SERVER,
         Option("topic", "The topic to read.", "String: topic"),
-        Option("include", "A pattern; all topics that match are read.", "String: Java regex (String)"),
-        Option("partition", "Read this partition alone, from its end or --offset.", "Integer: partition"),
+        Option(
+            "include", "A pattern; all topics that match are read.", "String: Java regex (String)"
+        ),
+        Option(
+            "partition",
+            "Read this partition alone, from its end or --offset.",
+            "Integer: partition",
+        ),
         Option(
             "offset",
             "Where to begin: an offset, 'earliest' or 'latest'. (default: latest)",
@@ -68,20 +74,44 @@ COMMAND = Command(
             "(default: read_uncommitted)",
             "String",
         ),
-        Option("command-config", "A properties file with settings of the consumer.", "String: config file"),
-        Option("command-property", "A setting of the consumer; may be given again.", "String: consumer_prop"),
-        Option("consumer-property", "(DEPRECATED) The same as --command-property.", "String: consumer_prop"),
-        Option("consumer.config", "(DEPRECATED) The same as --command-config.", "String: config file"),
-        Option("formatter", "How to print records. (default: DefaultMessageFormatter)", "String: class"),
+        Option(
+            "command-config",
+            "A properties file with settings of the consumer.",
+            "String: config file",
+        ),
+        Option(
+            "command-property",
+            "A setting of the consumer; may be given again.",
+            "String: consumer_prop",
+        ),
+        Option(
+            "consumer-property",
+            "(DEPRECATED) The same as --command-property.",
+            "String: consumer_prop",
+        ),
+        Option(
+            "consumer.config", "(DEPRECATED) The same as --command-config.", "String: config file"
+        ),
+        Option(
+            "formatter", "How to print records. (default: DefaultMessageFormatter)", "String: class"
+        ),
         Option("formatter-property", _FORMATTER_HELP, "String: prop"),
         Option("property", "(DEPRECATED) The same as --formatter-property.", "String: prop"),
         Option("formatter-config", "A properties file for the formatter.", "String: config file"),
-        Option("key-deserializer", "What to make of keys: a class of Kafka's.", "String: deserializer for keys"),
-        Option("value-deserializer", "What to make of values: a class of Kafka's.", "String: deserializer for values"),
+        Option(
+            "key-deserializer",
+            "What to make of keys: a class of Kafka's.",
+            "String: deserializer for keys",
+        ),
+        Option(
+            "value-deserializer",
+            "What to make of values: a class of Kafka's.",
+            "String: deserializer for values",
+        ),
         Option("skip-message-on-error", "Go on after a record that cannot be printed."),
         Option("enable-systest-events", "Print a line when the consumer has ended."),
     ),
-)  # fmt: skip
+)
 
 
 class Wish(NamedTuple):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
+from functools import partial
 from types import FrameType
 from typing import Final
 
-from ottla.base.errors import ApiError, OttlaError
+from ottla.base.errors import ApiError
 from ottla.cli.kafka.client_options import (
     file_and_pairs,
     refuse_both,
@@ -57,27 +58,73 @@ COMMAND = Command(
             "String: compression-codec",
             value_may_be_missing=True,
         ),
-        Option("batch-size", "How many bytes to collect for a partition. (default: 16384)", "Integer: size"),
+        Option(
+            "batch-size",
+            "How many bytes to collect for a partition. (default: 16384)",
+            "Integer: size",
+        ),
         Option("message-send-max-retries", "How often to try again. (default: 3)", "Integer"),
         Option("retry-backoff-ms", "How long to wait before that. (default: 100)", "Long"),
         Option("timeout", "How long to wait for more records. (default: 1000)", "Long: timeout_ms"),
-        Option("request-required-acks", "Who must have a record: all (-1), 1 or 0. (default: -1)", "String: request required acks"),
-        Option("request-timeout-ms", "How long a broker may take to answer. (default: 1500)", "Integer: request timeout ms"),
-        Option("metadata-expiry-ms", "How often to ask who leads. (default: 300000)", "Long: metadata expiration interval"),
-        Option("max-block-ms", "How long to wait for the topic or for room. (default: 60000)", "Long: max block on send"),
-        Option("max-memory-bytes", "How many bytes may wait to be sent. (default: 33554432)", "Long: total memory in bytes"),
-        Option("max-partition-memory-bytes", "(Deprecated) The same as --batch-size.", "Integer: memory in bytes per partition"),
-        Option("socket-buffer-size", "Without effect: the system finds a good size.", "Integer: size"),
-        Option("line-reader", "How to read lines; there is LineMessageReader.", "String: reader_class"),
+        Option(
+            "request-required-acks",
+            "Who must have a record: all (-1), 1 or 0. (default: -1)",
+            "String: request required acks",
+        ),
+        Option(
+            "request-timeout-ms",
+            "How long a broker may take to answer. (default: 1500)",
+            "Integer: request timeout ms",
+        ),
+        Option(
+            "metadata-expiry-ms",
+            "How often to ask who leads. (default: 300000)",
+            "Long: metadata expiration interval",
+        ),
+        Option(
+            "max-block-ms",
+            "How long to wait for the topic or for room. (default: 60000)",
+            "Long: max block on send",
+        ),
+        Option(
+            "max-memory-bytes",
+            "How many bytes may wait to be sent. (default: 33554432)",
+            "Long: total memory in bytes",
+        ),
+        Option(
+            "max-partition-memory-bytes",
+            "(Deprecated) The same as --batch-size.",
+            "Integer: memory in bytes per partition",
+        ),
+        Option(
+            "socket-buffer-size", "Without effect: the system finds a good size.", "Integer: size"
+        ),
+        Option(
+            "line-reader", "How to read lines; there is LineMessageReader.", "String: reader_class"
+        ),
         Option("reader-property", _READER_HELP, "String: prop"),
         Option("property", "(DEPRECATED) The same as --reader-property.", "String: prop"),
         Option("reader-config", "A properties file for the reader.", "String: config file"),
-        Option("command-config", "A properties file with settings of the producer.", "String: config file"),
-        Option("command-property", "A setting of the producer; may be given again.", "String: producer_prop"),
-        Option("producer-property", "(DEPRECATED) The same as --command-property.", "String: producer_prop"),
-        Option("producer.config", "(DEPRECATED) The same as --command-config.", "String: config file"),
+        Option(
+            "command-config",
+            "A properties file with settings of the producer.",
+            "String: config file",
+        ),
+        Option(
+            "command-property",
+            "A setting of the producer; may be given again.",
+            "String: producer_prop",
+        ),
+        Option(
+            "producer-property",
+            "(DEPRECATED) The same as --command-property.",
+            "String: producer_prop",
+        ),
+        Option(
+            "producer.config", "(DEPRECATED) The same as --command-config.", "String: config file"
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,14 +143,19 @@ def _execute(given: Given) -> int:
     try:
         with Producer(settings) as producer:
             sending.send_lines(producer, reader)
+    except _Terminated:
+        return 128 + signal.SIGTERM
     finally:
         signal.signal(signal.SIGTERM, former)
     return 1 if sending.failed else 0
 
 
+class _Terminated(KeyboardInterrupt):
+    """Somebody wants the command to end; what was typed so far is still sent, as with Ctrl-C."""
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
-    """What was typed so far is still sent, as with Ctrl-C."""
-    raise KeyboardInterrupt
+    raise _Terminated
 
 
 class Sending:
@@ -124,16 +176,16 @@ class Sending:
                     record.value,
                     record.key,
                     headers=record.headers,
-                    on_delivery=lambda metadata, error, record=record: self._told(record, error),
+                    on_delivery=partial(self._told, record),
                 )
                 if self._sync:
                     delivery.result()
             except ApiError as refused:  # this record alone
                 if self._sync:
                     raise
-                self._told(record, refused)
+                self._told(record, None, refused)
 
-    def _told(self, record: Line, error: BaseException | None) -> None:
+    def _told(self, record: Line, metadata: RecordMetadata | None, error: Exception | None) -> None:
         if error is None or self._sync:
             return
         self.failed = True

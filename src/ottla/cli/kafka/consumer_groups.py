@@ -68,7 +68,9 @@ COMMAND = Command(
             "validate-regex", "Tell whether RE2 understands a regular expression.", "String: regex"
         ),
         Option(
-            "group", "The group; except for --delete-offsets also several.", "String: consumer group"
+            "group",
+            "The group; except for --delete-offsets also several.",
+            "String: consumer group",
         ),
         Option("all-groups", "All consumer groups."),
         Option(
@@ -124,7 +126,7 @@ COMMAND = Command(
             "Long: timeout (ms)",
         ),
     ),
-)  # fmt: skip
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

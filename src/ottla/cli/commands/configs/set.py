@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.resources import add_resource_arguments, chosen_resource, resource_words
 from ottla.cli.setting_changes import changes_of, say_changes
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resource_arguments(parser)
     parser.add_argument("settings", nargs="+", metavar="NAME=VALUE")
     parser.add_argument("--dry-run", action="store_true", help="only ask whether it would work")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -37,5 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     ask(arguments, change)
     would = "would change " if arguments.dry_run else ""
-    say_changes(f"{would}{resource_words(arguments)}", changes)
+    with Report(arguments.output) as report:
+        say_changes(report, f"{would}{resource_words(arguments)}", changes)
     return 0

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.connect import add_broker_arguments, ask, raise_first
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.resources import add_resource_arguments, chosen_resource, resource_words
 from ottla.cli.setting_changes import changes_of, say_changes
 
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Whose settings."""
     add_resource_arguments(parser)
     parser.add_argument("settings", nargs="+", metavar="NAME")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -33,5 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise_first(await admin.alter_configs({await chosen_resource(admin, arguments): changes}))
 
     ask(arguments, change)
-    say_changes(resource_words(arguments), changes)
+    with Report(arguments.output) as report:
+        say_changes(report, resource_words(arguments), changes)
     return 0

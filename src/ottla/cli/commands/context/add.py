@@ -7,6 +7,7 @@ import argparse
 from ottla.base.errors import OttlaError
 from ottla.cli.connect import BOOTSTRAP, assignments
 from ottla.cli.contexts import read_contexts, write_contexts
+from ottla.cli.output import Report, add_output_argument
 from ottla.client.settings import client_settings
 
 EXAMPLES = """examples:
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a setting of clients by Kafka's name; may be given again",
     )
     parser.add_argument("--replace", action="store_true", help="change the context if there is one")
+    add_output_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,5 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         contexts._replace(current=current, settings={**contexts.settings, name: settings})
     )
     used = "in use" if current == name else f"`ottla context use {name}` makes commands use it"
-    print(f"context {name}: {arguments.bootstrap_server} ({used})")
+    with Report(arguments.output) as report:
+        report.tell(
+            f"context {name}: {arguments.bootstrap_server} ({used})",
+            context=name,
+            current=current == name,
+        )
     return 0

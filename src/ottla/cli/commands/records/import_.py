@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.cli.connect import add_broker_arguments
+from ottla.cli.output import add_output_argument
 from ottla.cli.record_files import STANDARD, count_records, format_of, read_records
 from ottla.cli.writing import Writer
 
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repartition", action="store_true", help="choose partitions anew, by the keys"
     )
     parser.add_argument("--now", action="store_true", help="give the records the time of now")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -46,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.now:
                 changed = changed._replace(timestamp_ms=None)
             writer.write(changed, where)
-        writer.finish()
+        writer.finish(arguments.output)
     return 0

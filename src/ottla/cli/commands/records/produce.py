@@ -10,6 +10,7 @@ from typing import Any
 from ottla.base.errors import OttlaError
 from ottla.cli.connect import add_broker_arguments, assignments
 from ottla.cli.filter_terms import walk
+from ottla.cli.output import add_output_argument
 from ottla.cli.parsing import UsageError, complain
 from ottla.cli.record_json import NewRecord, NotARecord, is_record_json, new_record
 from ottla.cli.writing import Writer, count_lines, lines_of
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a header of every record; may be given again",
     )  # fmt: skip
     parser.add_argument("-p", "--partition", type=int, metavar="N", help="write to this one")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Writer(arguments, total) as writer:
         for where, record in _records(arguments):
             writer.write(record, where)
-        writer.finish()
+        writer.finish(arguments.output)
     return 0
 
 

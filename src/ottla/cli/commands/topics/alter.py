@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
 from ottla.cli.names import find_topic
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import UsageError
 from ottla.cli.setting_changes import changes_of, say_changes
 
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME=VALUE")
     parser.add_argument("--unset", action="append", default=[], dest="unsets", metavar="NAME")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -39,16 +41,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _alter(admin: Admin, arguments: argparse.Namespace) -> None:
+    name = arguments.topic
+    before = await find_topic(admin, name)
+    with Report(arguments.output) as report:
+        await _change(admin, arguments, len(before.partitions), report)
+
+
+async def _change(
+    admin: Admin, arguments: argparse.Namespace, partitions: int, report: Report
+) -> None:
     from ottla.client.administration.configs import ConfigResource, ResourceType
     from ottla.client.administration.topics import NewPartitions
 
     name = arguments.topic
-    before = await find_topic(admin, name)
     if arguments.sets or arguments.unsets:
         resource = ConfigResource(ResourceType.TOPIC, name)
         changes = changes_of(assignments(arguments.sets, "--set"), arguments.unsets)
         raise_first(await admin.alter_configs({resource: changes}))
-        say_changes(f"topic {name}", changes)
+        say_changes(report, f"topic {name}", changes)
     if arguments.partitions is not None:
         raise_first(await admin.create_partitions({name: NewPartitions(arguments.partitions)}))
-        print(f"topic {name}: {len(before.partitions)} -> {arguments.partitions} partitions")
+        report.tell(
+            f"topic {name}: {partitions} -> {arguments.partitions} partitions",
+            of=f"topic {name}",
+            name="partitions",
+            value=str(arguments.partitions),
+        )

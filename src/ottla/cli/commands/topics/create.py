@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask, assignments
 from ottla.cli.moments import counted
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import complain
 from ottla.protocol.errors import ErrorCode
 
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--if-not-exists", action="store_true", help="leave topics that exist")
     parser.add_argument("--dry-run", action="store_true", help="only ask whether it would work")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -54,17 +56,29 @@ def run(arguments: argparse.Namespace) -> int:
     async def create(admin: Admin) -> dict[str, Outcome[CreatedTopic]]:
         return await admin.create_topics(wanted, validate_only=arguments.dry_run)
 
-    return max([_tell(arguments, *each) for each in ask(arguments, create).items()])
+    made = ask(arguments, create)
+    with Report(arguments.output) as report:
+        return max([_tell(arguments, report, *each) for each in made.items()])
 
 
-def _tell(arguments: argparse.Namespace, name: str, made: Outcome[CreatedTopic]) -> int:
+def _tell(
+    arguments: argparse.Namespace, report: Report, name: str, made: Outcome[CreatedTopic]
+) -> int:
     if not isinstance(made, ApiError):
         done = "would create" if arguments.dry_run else "created"
         parts = counted(made.partitions, "partition")
-        print(f"{done} topic {name} ({parts}, replication factor {made.replication_factor})")
+        report.tell(
+            f"{done} topic {name} ({parts}, replication factor {made.replication_factor})",
+            topic=name,
+            created=not arguments.dry_run,
+            partitions=made.partitions,
+            replicas=made.replication_factor,
+        )
         return 0
     if made.code == ErrorCode.TOPIC_ALREADY_EXISTS and arguments.if_not_exists:
-        print(f"topic {name} exists")
+        report.tell(
+            f"topic {name} exists", topic=name, created=False, partitions=None, replicas=None
+        )
         return 0
     complain(f"{arguments.parser.prog}: {name}: {made}")
     return 1

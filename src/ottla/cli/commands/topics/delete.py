@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.moments import counted
 from ottla.cli.names import find_topics
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import complain
 from ottla.cli.questions import add_yes_argument, confirmed
 from ottla.cli.sizes import record_counts
@@ -26,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which topics."""
     parser.add_argument("topics", nargs="+", metavar="TOPIC")
     add_yes_argument(parser)
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -43,11 +46,18 @@ async def _delete(admin: Admin, arguments: argparse.Namespace) -> int:
             arguments, f"delete {names} with {counted(sum(counts.values()), 'record')}"
         ):
             return 1
+    with Report(arguments.output) as report:
+        return await _done(admin, arguments, topics, report)
+
+
+async def _done(
+    admin: Admin, arguments: argparse.Namespace, names: Iterable[str], report: Report
+) -> int:
     failed = 0
-    for name, result in (await admin.delete_topics(topics)).items():
+    for name, result in (await admin.delete_topics(names)).items():
         if isinstance(result, ApiError):
             complain(f"{arguments.parser.prog}: {name}: {result}")
             failed = 1
         else:
-            print(f"deleted topic {name}")
+            report.tell(f"deleted topic {name}", topic=name, deleted=True)
     return failed

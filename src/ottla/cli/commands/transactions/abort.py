@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.cli.connect import add_broker_arguments, ask, raise_first
 from ottla.cli.names import chosen_partitions, find_topic
+from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import UsageError
 from ottla.cli.transactional_ids import find_transaction
 
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--topic", metavar="TOPIC", help="where a transaction hangs")
     parser.add_argument("-p", "--partition", type=int, metavar="N")
     parser.add_argument("--start-offset", type=int, metavar="N", help="where it began")
+    add_output_argument(parser)
     add_broker_arguments(parser)
 
 
@@ -38,24 +40,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.transactional_id is not None:
         if place != (None, None, None):
             raise UsageError("give an id, or a place with --topic, but not both")
-        ask(arguments, lambda admin: _by_id(admin, arguments.transactional_id))
+        done = ask(arguments, lambda admin: _by_id(admin, arguments.transactional_id))
     elif None in place:
         raise UsageError("give an id, or all of --topic, --partition and --start-offset")
     else:
-        ask(arguments, lambda admin: _by_place(admin, *place))
+        done = ask(arguments, lambda admin: _by_place(admin, *place))
+    with Report(arguments.output) as report:
+        report.tell(done.pop("sentence"), **done)
     return 0
 
 
-async def _by_id(admin: Admin, name: str) -> None:
+async def _by_id(admin: Admin, name: str) -> dict[str, Any]:
     before = await find_transaction(admin, name)
     raise_first(await admin.fence_producers([name]))
-    done = (
-        "aborted the transaction of" if before.state == "Ongoing" else "no transaction was open of"
-    )
-    print(f"{done} {name}; its producer has to begin again")
+    was_open = before.state == "Ongoing"
+    done = "aborted the transaction of" if was_open else "no transaction was open of"
+    return {
+        "sentence": f"{done} {name}; its producer has to begin again",
+        "transactional_id": name,
+        "aborted": was_open,
+    }
 
 
-async def _by_place(admin: Admin, topic: str, partition: int, start_offset: int) -> None:
+async def _by_place(admin: Admin, topic: str, partition: int, start_offset: int) -> dict[str, Any]:
     from ottla.client.administration.transactions import ProducerIdentity
 
     [at] = chosen_partitions(await find_topic(admin, topic), [partition])
@@ -65,7 +72,13 @@ async def _by_place(admin: Admin, topic: str, partition: int, start_offset: int)
     producer = _beginning_at(producers, start_offset, str(at))
     identity = ProducerIdentity(producer.producer_id, producer.producer_epoch)
     await admin.abort_transaction(at, identity, max(producer.coordinator_epoch, 0))
-    print(f"aborted the transaction of producer {producer.producer_id} in {at}")
+    return {
+        "sentence": f"aborted the transaction of producer {producer.producer_id} in {at}",
+        "topic": topic,
+        "partition": partition,
+        "producer_id": producer.producer_id,
+        "aborted": True,
+    }
 
 
 def _beginning_at(
