@@ -3,6 +3,8 @@
 #
 #   kcat               a small client over librdkafka, one of the clients the compatibility tests run
 #   e2fsprogs, mount   mkfs.ext4, losetup and mount, for the power-cut and full-disk tests
+#   nftables, iproute2   partitions of the network in namespaces, for make faults
+#   faketime           clocks that jump, for make faults
 #   default-jdk-headless, maven   Java 17 and the way to Kafka's own tools
 set -eu
 
@@ -17,6 +19,9 @@ need kcat kcat
 need mkfs.ext4 e2fsprogs
 need losetup mount
 need mount mount
+need nft nftables
+need ip iproute2
+need faketime faketime
 need java default-jdk-headless
 need mvn maven
 

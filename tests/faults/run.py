@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
 from tests.checker.anomaly import Anomaly
 from tests.checker.check import check
 from tests.checker.cluster import WITHIN, waits
 from tests.checker.evidence import Evidence
-from tests.checker.history import Isolation
+from tests.checker.history import Isolation, Outcome
 from tests.checker.replicas import ROTATION
 from tests.checker.report import Report
 from tests.faults.fault import MENDED_S, Fault
@@ -19,7 +22,9 @@ from tests.faults.moves import move, partitions, placed, prefer
 from tests.faults.remains import note_elections, note_replicas
 from tests.faults.scene import Scene, scene
 from tests.faults.site import BROKERS
+from tests.support.waiting import wait_for
 from tests.workload.readers import read_all
+from tests.workload.worker import TIMEOUT_S, key_of, partition_of
 
 PEACE_S = 1.0
 TRACE_CHARS = 3000
@@ -93,12 +98,43 @@ def read_from_every_leader(found: Scene) -> None:
     """Let each broker lead everything in turn, and read all of it from there."""
     everything = partitions(found, *found.topics)
     keys = [*found.cast.keys, *found.compacted_keys]
+    ends = known_ends(found)
     for leader in BROKERS:
         targets = placed(found, dict.fromkeys(everything, leader))
         move(found, targets)
         prefer(found, targets)
+        wait_until_committed(found, ends)
         for isolation in Isolation:
             read_all(found.cast.bootstrap, found.recorder, keys, isolation, **{ROTATION: leader})
+
+
+def known_ends(found: Scene) -> dict[str, int]:
+    """Where each log ends, as far as anybody was told."""
+    ends: dict[str, int] = {}
+    for operation in found.recorder.operations:
+        if operation.outcome is Outcome.OK:
+            for step in operation.steps:
+                if step.offset is not None:
+                    ends[step.key] = max(ends.get(step.key, 0), step.offset + 1)
+    return ends
+
+
+def wait_until_committed(found: Scene, ends: dict[str, int]) -> None:
+    """A new leader shows what was acknowledged once it has heard from its followers that they hold it, too."""
+    admin = AdminClient({"bootstrap.servers": found.cast.bootstrap})
+    asked = {partition_of(key): OffsetSpec.latest() for key in ends}
+
+    def is_committed() -> bool:
+        answers = admin.list_offsets(asked, request_timeout=TIMEOUT_S)
+        try:
+            return all(
+                future.result(TIMEOUT_S).offset >= ends[key_of(each.topic, each.partition)]
+                for each, future in answers.items()
+            )
+        except KafkaException:
+            return False  # somebody has not heard yet that he leads
+
+    wait_for(is_committed, "what was acknowledged to be committed", TIMEOUT_S)
 
 
 def stop_and_look(found: Scene) -> None:

@@ -5,9 +5,10 @@ from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
-from tests.support.waiting import wait_for
+from ottla import Admin, TopicPartition
+from ottla.client.administration.group_offsets import CommittedOffset
 
 TIMEOUT_S = 20.0
 POLL_S = 0.05
@@ -27,8 +28,9 @@ class Member:
                 **settings,
             }
         )
-        self._consumer.subscribe([topic])
+        self.reading = threading.Event()
         self._leaving = threading.Event()
+        self._consumer.subscribe([topic], on_assign=lambda *_: self.reading.set())
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
 
@@ -36,9 +38,6 @@ class Member:
         with closing(self._consumer):
             while not self._leaving.is_set():
                 self._consumer.poll(POLL_S)
-
-    def has_partitions(self) -> bool:
-        return bool(self._consumer.assignment())
 
     def leave(self) -> None:
         self._leaving.set()
@@ -69,7 +68,7 @@ class Actors:
         named = dict(setting.split("=", 1) for setting in settings)
         member = Member(self._bootstrap, group, topic, named)
         self._members.append(member)
-        wait_for(member.has_partitions, f"partitions for a member of {group}", TIMEOUT_S)
+        assert member.reading.wait(TIMEOUT_S), f"a member of {group} got no partitions"
 
     def leave(self) -> None:
         """No more members, no more producers."""
@@ -80,13 +79,12 @@ class Actors:
 
     def commit(self, group: str, *offsets: str) -> None:
         """Offsets `topic:partition:offset` for a group without members."""
-        wanted = [
-            TopicPartition(topic, int(partition), int(offset))
+        wanted = {
+            TopicPartition(topic, int(partition)): CommittedOffset(int(offset))
             for topic, partition, offset in (text.split(":") for text in offsets)
-        ]
-        consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": group})
-        with closing(consumer):
-            consumer.commit(offsets=wanted, asynchronous=False)
+        }
+        with Admin({"bootstrap.servers": self._bootstrap}) as admin:
+            assert set(admin.alter_group_offsets(group, wanted).values()) == {None}
 
     def transaction(self, name: str, topic: str, end: str) -> None:
         """A transaction with a record in partition 0 of a topic, `committed` or left `open`."""

@@ -192,7 +192,7 @@ def _canonical(line: str) -> str:
     line = re.sub(r"^1 +(127.0.0.1|localhost) +\d+ ", "1 <address> ", line)
     line = re.sub(r"\S+:\d+  \(\d+\) +", "<coordinator> ", line)
     line = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", line)
-    line = re.sub(r" [\w-]{22}(?= +/127.0.0.1 )", " <id>", line)
+    line = re.sub(r" [\w/+-]{22}(?= +/127.0.0.1 )", " <id>", line)
     line = re.sub(r"(^|(?<=\t))\d+ *(?=\t)", "<number>", line)
     # A broker id is 1 in Kafka's recording and 0 in a broker that nobody configured.
     line = re.sub(r"(Leader|Replicas|Isr|brokers):? \d+", r"\1 <broker>", line)

@@ -21,12 +21,13 @@ def environment() -> tuple[dict[str, str], str]:
 
 def test_the_suite_passes_on_two_workers() -> None:
     variables, summary = environment()
-    options = ["-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
+    options = ["-n", "2", "--dist", "loadfile", "--maxfail", "1", "-p", "no:cacheprovider"]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", str(SUITE), "-c", str(SUITE / "pytest.ini"), *options],
         capture_output=True,
         text=True,
-        timeout=120,
+        # The suite's own time-out, of a minute for a test, comes first and says more.
+        timeout=240,
         env=variables,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

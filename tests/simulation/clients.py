@@ -85,20 +85,22 @@ class SimProducer(Client):
         self.partition = partition
         self.acked: list[tuple[bytes, int]] = []
         self.anomalies: list[str] = []
-        self.stopping = False
+        self.sending = False
 
     async def run(self) -> None:
         sequence = 0
         leader: int | None = None
-        while not self.stopping or (self.anomalies and not self.stopping):
+        while True:
             value = b"%d-%d" % (self.producer_id, sequence)
             try:
                 leader = leader or await self.leader(self.partition)
+                self.sending = True
                 offset = await self._send(leader, value, sequence)
             except Failed:
                 leader = None
                 await self.pause(0.2)
                 continue
+            self.sending = False
             self.acked.append((value, offset))
             sequence += 1
             await self.pause()

@@ -10,7 +10,6 @@ from ottla.controller.leaders import NewState
 from ottla.coordination.runtime import Coordinator
 from ottla.replication.leadership import Leadership
 from ottla.replication.partition import Partition
-from ottla.replication.partitions import Partitions
 from ottla.storage import log, recovery
 from ottla.storage.producer_state import ProducerState
 
@@ -76,11 +75,6 @@ def commit_visible_before_the_watermark() -> AbstractContextManager[Any]:
     return patch.object(Coordinator, "_reply", reply)
 
 
-def restarted_leaders_lead_on() -> AbstractContextManager[Any]:
-    """A broker that crashed leads what it led, whatever it lost."""
-    return patch.object(Partitions, "leads", lambda self, placed: placed.leader == self._node_id)
-
-
 MUTANTS: dict[str, Mutant] = {
     each.__name__: each
     for each in (
@@ -90,6 +84,5 @@ MUTANTS: dict[str, Mutant] = {
         isr_without_compare_and_set,
         forgotten_producer_state,
         commit_visible_before_the_watermark,
-        restarted_leaders_lead_on,
     )
 }

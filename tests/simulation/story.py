@@ -72,6 +72,7 @@ async def _tell(seed: int, world: World) -> Told:
     producers = [SimProducer(world, n, n % PARTITIONS) for n in range(3)]
     readers = [SimReader(world, n) for n in range(PARTITIONS)]
     committer = SimCommitter(world)
+    world.is_anybody_sending = lambda: any(each.sending for each in producers)
     clients = [asyncio.create_task(each.run()) for each in (*producers, *readers, committer)]
     await asyncio.sleep(1)
     for _ in range(FAULTS):
@@ -108,6 +109,7 @@ async def _fault(world: World) -> None:
     host = world.rng.choice(world.hosts)
     kind = world.rng.choice(KINDS)
     lasts = world.rng.choice((0.01, 0.05, 0.5, 2.0, 9.0))
+    await _pick_the_moment(world)
     world.tell(f"{kind} {host.name} for {lasts} s")
     if kind in ("kill", "power", "stop"):
         await _end_for(world, host, kind, lasts)
@@ -123,14 +125,32 @@ async def _fault(world: World) -> None:
         await _cut_for(world, host, kind, lasts)
 
 
+async def _pick_the_moment(world: World) -> None:
+    """Mostly while a record is on its way: sent, perhaps appended, perhaps copied, not yet acknowledged."""
+    if world.rng.random() < 0.8:
+        for _ in range(2000):
+            if world.is_anybody_sending():
+                break
+            await asyncio.sleep(0.0005)
+        await asyncio.sleep(world.rng.uniform(0.0, 0.004))
+
+
+async def _start(world: World, host: Host) -> None:
+    """Start a broker again; sometimes leaders are given back just while it catches up."""
+    await host.start()
+    world.tell(f"{host.name} is back")
+    if world.rng.random() < 0.5:
+        await asyncio.sleep(world.rng.uniform(0.0, 0.3))
+        await _elect(world)
+
+
 async def _end_all(world: World, lasts: float) -> None:
     """Everybody is killed at once, and comes back at different times."""
     for host in world.alive():
         await host.kill()
     for host in world.rng.sample(world.hosts, len(world.hosts)):
         await asyncio.sleep(lasts / 3)
-        await host.start()
-        world.tell(f"{host.name} is back")
+        await _start(world, host)
 
 
 async def _chase(world: World, lasts: float) -> None:
@@ -144,8 +164,7 @@ async def _chase(world: World, lasts: float) -> None:
             world.tell(f"{leader.name} died leading")
     await asyncio.sleep(lasts)
     for host in killed:
-        await host.start()
-        world.tell(f"{host.name} is back")
+        await _start(world, host)
 
 
 async def _leading(world: World) -> Host | None:
@@ -178,8 +197,7 @@ async def _end_for(world: World, host: Host, kind: str, lasts: float) -> None:
     else:
         await host.kill()
     await asyncio.sleep(lasts)
-    await host.start()
-    world.tell(f"{host.name} is back")
+    await _start(world, host)
 
 
 def _others_hold_all(host: Host) -> bool:

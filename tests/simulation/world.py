@@ -149,6 +149,8 @@ class World:
         self.forest = Forest(self.rng, SESSION_TIMEOUT_S)
         self.hosts = [Host(self, number) for number in range(1, hosts + 1)]
         self.story: list[str] = []
+        # Who is sending: a fault in the middle of that says more than one at rest.
+        self.is_anybody_sending: Callable[[], bool] = lambda: False
 
     def now_ms(self) -> int:
         return START_MS + int(asyncio.get_running_loop().time() * 1000)

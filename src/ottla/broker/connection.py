@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
-from ottla.broker.frames import LENGTH, PartialFrame, frame_size
+from ottla.broker.frames import LENGTH_BYTES, PartialFrame, frame_size
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.zero_copy import Stream, in_memory, is_worthwhile, send_now
 
@@ -145,8 +145,8 @@ class Connection(asyncio.BufferedProtocol):
         """Handle every whole frame in `data` up to `end`, and keep what is left."""
         pos = 0
         limit = self._request_limit
-        while end - pos >= LENGTH.size and not (self._blocked or self._write_paused):
-            begin = pos + LENGTH.size
+        while end - pos >= LENGTH_BYTES and not (self._blocked or self._write_paused):
+            begin = pos + LENGTH_BYTES
             stop = begin + frame_size(data, pos, limit)
             if stop > end:
                 break

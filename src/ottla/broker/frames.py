@@ -10,6 +10,7 @@ from struct import Struct
 from ottla.base.errors import ProtocolError
 
 LENGTH = Struct(">i")
+LENGTH_BYTES = LENGTH.size
 _FIRST_CAPACITY = 4096
 
 
@@ -21,8 +22,8 @@ class PartialFrame:
     def __init__(self, start: memoryview, size_limit: int) -> None:
         self._size_limit = size_limit
         self._filled = len(start)
-        self._need = LENGTH.size
-        if self._filled >= LENGTH.size:
+        self._need = LENGTH_BYTES
+        if self._filled >= LENGTH_BYTES:
             self._need += frame_size(start, 0, size_limit)
         self._buffer = bytearray(self._capacity(self._filled))
         self._view = memoryview(self._buffer)
@@ -46,11 +47,11 @@ class PartialFrame:
         self._filled += count
         if self._filled < self._need:
             return None
-        if self._need == LENGTH.size:
+        if self._need == LENGTH_BYTES:
             self._need += frame_size(self._view, 0, self._size_limit)
-            if self._need > LENGTH.size:
+            if self._need > LENGTH_BYTES:
                 return None
-        return self._view[LENGTH.size : self._need]
+        return self._view[LENGTH_BYTES : self._need]
 
 
 def frame_size(buf: memoryview, pos: int, size_limit: int) -> int:

@@ -16,6 +16,7 @@ from ottla.protocol.schema import Records
 from ottla.protocol.varint import skip_tagged_fields
 
 _REQUEST = Struct(">hhih")
+_REQUEST_BYTES = _REQUEST.size
 _RESPONSE = Struct(">i")
 _FRAMED_REQUEST = Struct(">ihhih")
 _FRAMED_RESPONSE = Struct(">ii")
@@ -37,7 +38,7 @@ def parse_request_header(buf: Records, pos: int, end: int) -> RequestHeader:
     """Read the header of the request in `buf[pos:end]`; that of an unknown API as version 1."""
     try:
         api_key, version, correlation_id, length = _REQUEST.unpack_from(buf, pos)
-        pos += _REQUEST.size
+        pos += _REQUEST_BYTES
         client_id = None
         if length >= 0:
             client_id = str(buf[pos : pos + length], "utf-8", "replace")

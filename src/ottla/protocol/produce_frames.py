@@ -30,6 +30,8 @@ _ONE_TOPIC = Struct(">hhiih")
 _ONE_PARTITION = Struct(">iii")
 _ONE_FLEXIBLE_TOPIC = Struct(">BhiBB")
 _ONE_FLEXIBLE_PARTITION = Struct(">Bi")
+_TO_NAME, _TO_RECORDS = _ONE_TOPIC.size, _ONE_PARTITION.size
+_TO_FLEXIBLE_NAME, _TO_SIZE = _ONE_FLEXIBLE_TOPIC.size, _ONE_FLEXIBLE_PARTITION.size
 _NO_TAGS_THRICE = b"\0\0\0"  # of the partition, of the topic, of the request
 _FRAME = Struct(">ii")
 _RESULT_V3 = Struct(">ihqq")
@@ -68,16 +70,6 @@ class PartitionResult(NamedTuple):
     current_leader: tuple[int, int] | None = None
 
 
-def succeeded(
-    partition: int, base_offset: int, log_append_time_ms: int, log_start_offset: int
-) -> PartitionResult:
-    """The result of an append; a third of the cost of naming the fields, which each request would pay."""
-    return tuple.__new__(
-        PartitionResult,
-        (partition, 0, base_offset, log_append_time_ms, log_start_offset, (), None, None),
-    )
-
-
 def parse_produce(buf: memoryview, pos: int, version: int) -> ProduceRequest:
     """Read a Produce body that ends where `buf` ends."""
     try:
@@ -93,33 +85,35 @@ def _parse_one_plain(buf: memoryview, pos: int) -> ProduceRequest | None:
 
     Small requests are nearly always of this kind, and it takes half the time of the general way.
     """
-    if len(buf) < pos + _ONE_TOPIC.size:
+    if len(buf) < pos + _TO_NAME:
         return None
     no_id, acks, timeout_ms, topic_count, size = _ONE_TOPIC.unpack_from(buf, pos)
-    named = pos + _ONE_TOPIC.size
-    start = named + size + _ONE_PARTITION.size
+    named = pos + _TO_NAME
+    start = named + size + _TO_RECORDS
     if no_id != -1 or topic_count != 1 or size < 0 or start > len(buf):
         return None
     count, index, records_size = _ONE_PARTITION.unpack_from(buf, named + size)
     if count != 1 or start + records_size != len(buf):
         return None
     topic = str(buf[named : named + size], "utf-8")
-    return tuple.__new__(ProduceRequest, (None, acks, timeout_ms, [(topic, [(index, buf[start:])])]))
+    return tuple.__new__(
+        ProduceRequest, (None, acks, timeout_ms, [(topic, [(index, buf[start:])])])
+    )
 
 
 def _parse_one_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest | None:
     """The same for the flexible versions, where it takes a third of the time."""
-    if len(buf) < pos + _ONE_FLEXIBLE_TOPIC.size:
+    if len(buf) < pos + _TO_FLEXIBLE_NAME:
         return None
     no_id, acks, timeout_ms, topic_count, size = _ONE_FLEXIBLE_TOPIC.unpack_from(buf, pos)
-    named = pos + _ONE_FLEXIBLE_TOPIC.size
+    named = pos + _TO_FLEXIBLE_NAME
     if version >= FIRST_WITH_TOPIC_ID:
         named, size = named - 1, 17
     counted = named + size - 1
     if no_id != 0 or topic_count != 2 or not 0 < size < 0x80 or len(buf) < counted + 6:
         return None
     count, index = _ONE_FLEXIBLE_PARTITION.unpack_from(buf, counted)
-    records_size, start = read_compact_length(buf, counted + _ONE_FLEXIBLE_PARTITION.size)
+    records_size, start = read_compact_length(buf, counted + _TO_SIZE)
     stop = start + records_size
     if count != 2 or records_size < 0 or buf[stop:] != _NO_TAGS_THRICE:
         return None
@@ -215,35 +209,8 @@ def encode_produce_response(
     version: int,
     topics: list[tuple[str | bytes, list[PartitionResult]]],
     endpoints: Sequence[tuple[int, str, int, str | None]] = (),
-) -> bytes | bytearray:
-    """The whole reply frame, length included."""
-    if len(topics) == 1 and version >= 5 and not endpoints:
-        topic, results = topics[0]
-        if len(results) == 1 and not results[0][1]:
-            pack, size, before, behind = _one_success(version, topic)
-            return pack(size, correlation_id, before, *results[0][:5], behind)
-    return _encode_any(correlation_id, version, topics, endpoints)
-
-
-@lru_cache(maxsize=1024)
-def _one_success(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], int, bytes, bytes]:
-    """How to pack the reply to a single append, its size, and what is around the result: the same for each request.
-
-    So a reply takes 0.6 us instead of 1.6.
-    """
-    frame = _encode_any(0, version, [(topic, [succeeded(0, 0, 0, 0)])], ())
-    behind = len(_PLAIN_SUCCESS[version]) + (6 if version >= FIRST_FLEXIBLE else 4)
-    before = len(frame) - behind - _RESULT_V5.size - _FRAME.size
-    pack = Struct(f">ii{before}sihqqq{behind}s").pack
-    return pack, len(frame) - 4, bytes(frame[8 : 8 + before]), bytes(frame[-behind:])
-
-
-def _encode_any(
-    correlation_id: int,
-    version: int,
-    topics: list[tuple[str | bytes, list[PartitionResult]]],
-    endpoints: Sequence[tuple[int, str, int, str | None]],
 ) -> bytearray:
+    """The whole reply frame, length included."""
     flexible = version >= FIRST_FLEXIBLE
     out = bytearray(8)
     if flexible:
@@ -267,6 +234,27 @@ def _encode_any(
         write_endpoints(out, endpoints if version >= _FIRST_WITH_LEADER else ())
     _FRAME.pack_into(out, 0, len(out) - 4, correlation_id)
     return out
+
+
+def encode_one_success(
+    correlation_id: int, version: int, topic: str | bytes, result: tuple[int, int, int, int, int]
+) -> bytes:
+    """The same, from version 5 on, where there is one result, and nothing to complain of: 0.5 us instead of 1.5."""
+    pack, size, before, behind = _one_success(version, topic)
+    return pack(size, correlation_id, before, *result, behind)
+
+
+@lru_cache(maxsize=1024)
+def _one_success(
+    version: int, topic: str | bytes
+) -> tuple[Callable[..., bytes], int, bytes, bytes]:
+    """How such a reply is packed, its size, and what is before and behind the result whatever that says."""
+    frame = encode_produce_response(0, version, [(topic, [PartitionResult(0)])])
+    behind = len(_PLAIN_SUCCESS[version]) + (6 if version >= FIRST_FLEXIBLE else 4)
+    result_at = len(frame) - behind - _RESULT_V5.size
+    before = result_at - _FRAME.size
+    pack = Struct(f">ii{before}sihqqq{behind}s").pack
+    return pack, len(frame) - 4, bytes(frame[_FRAME.size : result_at]), bytes(frame[-behind:])
 
 
 def _write_result(out: bytearray, version: int, result: PartitionResult) -> None:

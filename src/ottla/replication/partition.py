@@ -127,6 +127,14 @@ class Partition:
         unstable = self.log.first_unstable_offset()
         return self.high_watermark if unstable is None else min(self.high_watermark, unstable)
 
+    def acknowledges_at_once(self, acks: int) -> bool:
+        """Whether what is written here as leader needs to wait for nothing else: no sync, no other replica."""
+        return (
+            self.is_leader
+            and not self.log.syncs_every_batch
+            and (acks == 1 or (acks == -1 and self.leadership is None))
+        )
+
     def append(self, batch: ValidatedBatch, now_ms: int) -> Appended:
         """Append as leader; the high watermark follows at once where nobody must be waited for."""
         if not self.is_leader:

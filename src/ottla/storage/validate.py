@@ -13,11 +13,14 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from fastcrc.crc32 import iscsi as crc32c
+
 from ottla.base.errors import ApiError, ProtocolError
 from ottla.base.units import LONG_MAX
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import (
+    ATTRIBUTES_POS,
     CODEC_MASK,
     CONTROL_FLAG,
     CURRENT_MAGIC,
@@ -139,7 +142,7 @@ def _plain_header(records: memoryview, config: LogConfig, now_ms: int) -> BatchH
         and "compact" not in config.cleanup_policy
         and now_ms - config.message_timestamp_before_max_ms <= base_timestamp <= max_timestamp
         and max_timestamp <= now_ms + config.message_timestamp_after_max_ms
-        and crc_of(records, 0, size) == crc
+        and crc32c(records[ATTRIBUTES_POS:]) == crc
     ):
         return header
     return None

@@ -25,9 +25,9 @@ from ottla.protocol.produce_frames import (
     PartitionResult,
     ProduceRequest,
     Topics,
+    encode_one_success,
     encode_produce_response,
     parse_produce,
-    succeeded,
 )
 from ottla.protocol.records.batch import (
     HEADER_SIZE,
@@ -58,16 +58,59 @@ Results: TypeAlias = list[tuple[str | bytes, list[PartitionResult]]]
 
 def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Append, and answer when the acknowledgement that was asked for is earned."""
-    operation = _Produce(context, parse_produce(frame, pos, context.version))
-    if operation.acks not in (_ALL, 0, 1):
+    request = parse_produce(frame, pos, context.version)
+    reply = _append_one(context, request)
+    if reply is not None:
+        return reply
+    operation = _Produce(context, request)
+    if request.acks not in (_ALL, 0, 1):
         return operation.refuse(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be -1, 0 or 1")
-    transactional_id = operation.transactional_id
-    if transactional_id is not None and (
+    if request.transactional_id is not None and (
         context.version >= _FIRST_THAT_ADDS
-        or not transaction_entry.is_coordinated_here(context.broker, transactional_id)
+        or not transaction_entry.is_coordinated_here(context.broker, request.transactional_id)
     ):
-        return operation.enter_transaction(transactional_id)
+        return operation.enter_transaction(request.transactional_id)
     return operation.run()
+
+
+def _append_one(context: RequestContext, request: ProduceRequest) -> Reply:
+    """Append the only batch of a request that is acknowledged once it is written; None where that is not so simple.
+
+    What small requests are: without an operation, and all that it remembers for others, they take a quarter less time.
+    """
+    transactional_id, acks, _, topics = request
+    if len(topics) != 1 or transactional_id is not None or context.version < _FIRST_WITH_ZSTD:
+        return None
+    (topic, parts), broker = topics[0], context.broker
+    if len(parts) != 1:
+        return None
+    index, records = parts[0]
+    partition = broker.partitions.find(topic, index)
+    if (
+        partition is None
+        or not partition.acknowledges_at_once(acks)
+        or partition.tp.topic in INTERNAL_TOPICS
+    ):
+        return None
+    now_ms = broker.now_ms()
+    try:
+        batch = validate_at_once(
+            records, partition.log.config, now_ms, deep=broker.settings.deep_validation
+        )
+        if batch is None:
+            return None
+        header, _, log_append_time_ms = batch
+        if header.attributes & TRANSACTIONAL_FLAG:
+            raise _without_an_id()
+        base_offset, _, log_start, _ = partition.append(batch, now_ms)
+    except (ApiError, StorageError) as failure:
+        return _Produce(context, request).fail(topic, index, failure)
+    return encode_one_success(
+        context.correlation_id,
+        context.version,
+        topic,
+        (index, 0, base_offset, log_append_time_ms, log_start),
+    )
 
 
 class _Produce:
@@ -96,6 +139,10 @@ class _Produce:
             (topic, [PartitionResult(index, error, error_message=message) for index, _ in parts])
             for topic, parts in self.topics
         ]
+        return self._encoded()
+
+    def fail(self, topic: str | bytes, index: int, failure: ApiError | StorageError) -> Reply:
+        self.results = [(topic, [self._failed(index, failure)])]
         return self._encoded()
 
     def enter_transaction(self, transactional_id: str) -> Reply:
@@ -186,14 +233,14 @@ class _Produce:
             self.awaited.add(place)
             when = partition.when_committed if self.acks == _ALL else partition.when_held
             when(last_offset + 1, partial(self._committed, place))
-        return succeeded(partition.tp.partition, base_offset, log_append_time_ms, log_start)
+        return PartitionResult(
+            partition.tp.partition, 0, base_offset, log_append_time_ms, log_start
+        )
 
     def _check_transaction(self, partition: Partition, header: BatchHeader) -> None:
         """A transactional batch that no transaction would end must not get into the log (KIP-890)."""
         if self.transactional_id is None:
-            raise ApiError(
-                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional records need an id"
-            )
+            raise _without_an_id()
         producer = Producer(header.producer_id, header.producer_epoch)
         if _continues(partition, producer):
             return
@@ -337,3 +384,9 @@ class _Produce:
 def _continues(partition: Partition, producer: Producer) -> bool:
     """Whether a transaction is open here already, so that nobody needs to be asked."""
     return partition.log.producers.in_transaction(*producer)
+
+
+def _without_an_id() -> ApiError:
+    return ApiError(
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional records need an id"
+    )

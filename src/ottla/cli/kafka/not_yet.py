@@ -6,25 +6,7 @@ from collections.abc import Sequence
 
 from ottla.cli.kafka.command import complain
 
-_ZOOKEEPER = "this version of ottla keeps its metadata by itself and runs without ZooKeeper"
 _CONNECT = "this version of ottla has no Connect runtime yet"
-
-
-def zookeeper_shell(argv: Sequence[str] | None = None) -> int:
-    """Run zookeeper-shell; the exit code."""
-    return _refuse(
-        "zookeeper-shell", f"{_ZOOKEEPER}; kafka-topics and kafka-configs show what it holds."
-    )
-
-
-def zookeeper_server_start(argv: Sequence[str] | None = None) -> int:
-    """Run zookeeper-server-start; the exit code."""
-    return _refuse("zookeeper-server-start", f"{_ZOOKEEPER}; `ottla up` starts all that is needed.")
-
-
-def zookeeper_server_stop(argv: Sequence[str] | None = None) -> int:
-    """Run zookeeper-server-stop; the exit code."""
-    return _refuse("zookeeper-server-stop", f"{_ZOOKEEPER}; there is nothing to stop.")
 
 
 def connect_standalone(argv: Sequence[str] | None = None) -> int:

@@ -53,3 +53,19 @@ def duration_ms(text: str) -> int:
         if part
     )
     return round(seconds * 1000) * (-1 if found[1] == "-" else 1)
+
+
+def java_date(seconds: float, form: str) -> str:
+    """A local time in a format of Java's SimpleDateFormat; letters that it lacks here stay."""
+    local = time.localtime(seconds)
+    parts = {
+        "yyyy": f"{local.tm_year:04}",
+        "MM": f"{local.tm_mon:02}",
+        "dd": f"{local.tm_mday:02}",
+        "HH": f"{local.tm_hour:02}",
+        "mm": f"{local.tm_min:02}",
+        "ss": f"{local.tm_sec:02}",
+        "SSS": f"{int(seconds * 1000) % 1000:03}",
+    }
+    shown = re.sub("|".join(parts), lambda found: parts[found[0]], form)
+    return shown.replace("'", "")

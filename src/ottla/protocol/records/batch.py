@@ -25,6 +25,9 @@ HEADER_SIZE = 61
 LOG_OVERHEAD = 12
 """Bytes in front of what `length` counts: base offset and length."""
 
+ATTRIBUTES_POS = 21
+"""From here to the end of the batch the CRC covers everything."""
+
 CURRENT_MAGIC = 2
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
@@ -39,7 +42,6 @@ DELETE_HORIZON_FLAG = 0x40
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _LENGTH_POS = 8
 _CRC_POS = 17
-_ATTRIBUTES_POS = 21
 _MAX_TIMESTAMP_POS = 35
 _LEADER_EPOCH_POS = 12
 _SEQUENCE_MASK = 0x7FFF_FFFF
@@ -142,7 +144,7 @@ def iter_headers(
 
 def crc_of(buf: Buffer, pos: int, size: int) -> int:
     """The CRC-32C that the batch of `size` bytes at `pos` should carry."""
-    crc: int = crc32c(memoryview(buf)[pos + _ATTRIBUTES_POS : pos + size])
+    crc: int = crc32c(memoryview(buf)[pos + ATTRIBUTES_POS : pos + size])
     return crc
 
 
@@ -158,11 +160,11 @@ def patch_timestamps(
     buf: bytearray | memoryview, pos: int, size: int, max_timestamp: int, *, log_append_time: bool
 ) -> None:
     """Set timestamp type and greatest timestamp of a batch of `size` bytes, and its CRC anew."""
-    (attributes,) = _ATTRIBUTES.unpack_from(buf, pos + _ATTRIBUTES_POS)
+    (attributes,) = _ATTRIBUTES.unpack_from(buf, pos + ATTRIBUTES_POS)
     attributes &= ~LOG_APPEND_TIME_FLAG
     if log_append_time:
         attributes |= LOG_APPEND_TIME_FLAG
-    _ATTRIBUTES.pack_into(buf, pos + _ATTRIBUTES_POS, attributes)
+    _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_POS, attributes)
     _MAX_TIMESTAMP.pack_into(buf, pos + _MAX_TIMESTAMP_POS, max_timestamp)
     _CRC.pack_into(buf, pos + _CRC_POS, crc_of(buf, pos, size))
 
