@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 9092
+# How often and how long each fault of make faults runs on a cluster, and which: all, unless named.
+RUNS ?= 1
+OPERATIONS ?= 3000
+FAULTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint unit faults simulation bench conformance docs clean
@@ -39,9 +43,10 @@ unit: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/pytest
 
-faults: $(VENV)/.dev ## kill -9 and lost answers for some minutes, under a checker
+faults: $(VENV)/.dev ## what can fail fails, under a checker (RUNS=5 OPERATIONS=15000 FAULTS=kill-leader)
 	@$(BIN)/python -m compileall -q src
-	@OTTLA_FAULTS=1 $(BIN)/pytest -m faults --no-header -q
+	@test -n "$(FAULTS)" || OTTLA_FAULTS=1 $(BIN)/pytest -m faults --no-header -q
+	@$(BIN)/python -m tests.faults --runs $(RUNS) --operations $(OPERATIONS) $(FAULTS)
 
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src

@@ -79,6 +79,7 @@ class Bridge:
         run("ip", "netns", "add", name)
         stack.callback(run, "ip", "netns", "delete", name)
         run("ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", name)
+        stack.callback(run, "ip", "link", "delete", outside)
         run("ip", "link", "set", outside, "master", bridge, "up")
         inside = ("ip", "-n", name)
         run(*inside, "address", "add", f"{namespace.address}/24", "dev", "eth0")

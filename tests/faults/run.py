@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,20 +51,22 @@ class Run:
         return len(self.report.operations)
 
 
-def perform(fault: Fault, directory: Path, operations: int, seed: int, tell: Tell = str) -> Run:
-    """Strike at least once, and until the clients have done so many operations."""
+def perform(
+    faults: Sequence[Fault], directory: Path, operations: int, seed: int, tell: Tell = str
+) -> Run:
+    """Strike with each at least once, and until the clients have done so many operations; all need one site."""
     began = time.monotonic()
     history = directory / "history.jsonl"
-    with fault.SITE(directory) as site:
+    with faults[0].SITE(directory) as site:
         with scene(site, seed, history) as found:
             tell("clients start")
             found.cast.start()
             found.settle()
             strikes = 0
-            while strikes == 0 or found.recorder.ended.total() < operations:
+            while strikes < len(faults) or found.recorder.ended.total() < operations:
+                tell(f"strike {strikes + 1}, {found.recorder.ended.total()} operations")
+                strike(faults[strikes % len(faults)], found)
                 strikes += 1
-                tell(f"strike {strikes}, {found.recorder.ended.total()} operations")
-                strike(fault, found)
             found.cast.end()
             tell("everything is read, from every leader")
             read_from_every_leader(found)
@@ -75,7 +77,8 @@ def perform(fault: Fault, directory: Path, operations: int, seed: int, tell: Tel
         report = check(found.recorder.operations, promises)
         report = replace(report, anomalies=[*report.anomalies, *tracebacks(found)])
     longest = max((wait for _, _, wait in waits(evidence) if wait is not None), default=0.0)
-    return Run(fault.name, seed, strikes, time.monotonic() - began, report, longest, history)
+    name = " and ".join(fault.name for fault in faults)
+    return Run(name, seed, strikes, time.monotonic() - began, report, longest, history)
 
 
 def strike(fault: Fault, found: Scene) -> None:

@@ -25,7 +25,8 @@ class Served(NamedTuple):
 @pytest.fixture(scope="session")
 def ottla_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A fresh ottla broker."""
-    with OttlaBroker(tmp_path_factory.mktemp("golden") / "data") as broker:
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    with OttlaBroker(tmp_path_factory.mktemp("golden") / "data", settings) as broker:
         yield Served(broker.bootstrap, broker.data_dir)
 
 

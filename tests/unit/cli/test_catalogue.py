@@ -44,7 +44,13 @@ def test_commands_that_start_brokers_are_described_with_the_same_words() -> None
     assert (ALONE["up"], ALONE["broker"]) == (up.SUMMARY, broker.SUMMARY)
 
 
-SAY_NOTHING_TO_PROGRAMS = {("up",), ("broker",), ("completion",), ("records", "export")}
+SAY_NOTHING_TO_PROGRAMS = {
+    ("up",),
+    ("broker",),
+    ("completion",),
+    ("records", "export"),
+    ("cluster", "migrate"),
+}
 
 
 @pytest.mark.parametrize("words", [each for each in EVERY if each not in SAY_NOTHING_TO_PROGRAMS])

@@ -122,8 +122,8 @@ def test_up_shows_what_to_try_and_keeps_its_data_here(tmp_path: Path) -> None:
         assert up.wait(20) == 0
     bootstrap = shown[0].split()[-1]
     text = "".join(shown)
-    assert f"kcat -b {bootstrap} -t hello -P" in text
-    assert f"'bootstrap.servers': '{bootstrap}'" in text
+    assert f"kafka-console-producer --bootstrap-server {bootstrap} --topic hello" in text
+    assert f"bootstrap_servers='{bootstrap}'" in text
     assert "http://localhost:" in text
     assert (tmp_path / "ottla-data" / "meta.properties").exists()
 

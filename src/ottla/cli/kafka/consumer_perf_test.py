@@ -191,7 +191,9 @@ class Test:
                 continue
             last_s = time()
             size = sum(len(each.key or b"") + len(each.value or b"") for each in records)
-            now = Progress(last_s, now.records + len(records), now.size_bytes + size, self._joining_s)
+            now = Progress(
+                last_s, now.records + len(records), now.size_bytes + size, self._joining_s
+            )
             if last_s - reported.time_s >= self._interval_s:
                 if self._detailed:
                     print(f"{self._date(last_s)}, 0, {now.since(reported)}", flush=True)
