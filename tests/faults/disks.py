@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
@@ -11,10 +11,9 @@ from typing import ClassVar, Final
 from tests.faults.fault import SOON_S, Choose, Fault
 from tests.faults.scene import Scene
 from tests.faults.site import BROKERS, Site
-from tests.support.disk import PowerCutDisk, fill, small_disk
+from tests.support.disk import MIB, PowerCutDisk, small_disk
 
 DISK_MIB: Final = 256
-LEFT_BYTES: Final = 8192
 
 
 class SmallDiskSite(Site):
@@ -34,6 +33,15 @@ class SmallDiskSite(Site):
         return self.disk(number) / "data"
 
 
+def fill_up(ballast: Path) -> None:
+    """Take all the room that there is, while others take some, too."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (MIB, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(b"\0" * size)
+
+
 @dataclass(slots=True)
 class FullDisk(Fault):
     """The disk of one broker has no room for a while."""
@@ -46,7 +54,8 @@ class FullDisk(Fault):
     def strike(self, scene: Scene) -> None:
         site = scene.site
         assert isinstance(site, SmallDiskSite)
-        self.ballast = fill(site.disk(self.choose(scene)), LEFT_BYTES)
+        self.ballast = site.disk(self.choose(scene)) / "ballast"
+        fill_up(self.ballast)
 
     def mend(self, scene: Scene) -> None:
         self.ballast.unlink()

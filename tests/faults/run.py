@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from confluent_kafka import KafkaException
+from confluent_kafka import IsolationLevel, KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.checker.anomaly import Anomaly
@@ -123,12 +123,14 @@ def known_ends(found: Scene) -> dict[str, int]:
 
 
 def wait_until_committed(found: Scene, ends: dict[str, int]) -> None:
-    """A new leader shows what was acknowledged once it has heard from its followers that they hold it, too."""
+    """A new leader shows records, and ends of transactions, once its followers have told it that they hold them."""
     admin = AdminClient({"bootstrap.servers": found.cast.bootstrap})
     asked = {partition_of(key): OffsetSpec.latest() for key in ends}
 
     def is_committed() -> bool:
-        answers = admin.list_offsets(asked, request_timeout=TIMEOUT_S)
+        answers = admin.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_S
+        )
         try:
             return all(
                 future.result(TIMEOUT_S).offset >= ends[key_of(each.topic, each.partition)]

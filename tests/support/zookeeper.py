@@ -17,15 +17,20 @@ from tests.support.waiting import wait_for
 _chroots = itertools.count()
 
 
-def classpath() -> str:
-    """The jars of the pinned version; without Maven, whatever this machine has."""
+def environment() -> dict[str, str]:
+    """Where the jars of the pinned version are; without Maven, nowhere in particular."""
     requires("java")
     has_maven, _ = REQUIREMENTS["maven"]
     if not has_maven():
-        return find_classpath()
+        return {}
     from tools.apache_zookeeper import jars
 
-    return find_classpath({"ZOOKEEPER_HOME": str(jars())})
+    return {"ZOOKEEPER_HOME": str(jars())}
+
+
+def classpath() -> str:
+    """The jars of the pinned version; without Maven, whatever this machine has."""
+    return find_classpath({**os.environ, **environment()})
 
 
 @contextmanager

@@ -10,9 +10,12 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from tests.checker.history import Action, Operation, Outcome, dump, ended
+
+_AT_ONCE_MS: Final = 500.0
+"""Shorter than any time-out of a client."""
 
 
 class Recorder:
@@ -90,9 +93,13 @@ class Recorder:
             self._disturbances -= 1
 
     def refused(self, operation: Operation) -> Outcome:
-        """What a refusal is worth: a fault may have hidden that the first attempt of the client had an effect."""
+        """What a refusal is worth: a fault may have hidden that the first attempt of the client had an effect.
+
+        So may a client that lost patience with a slow machine, hung up, and asked again.
+        """
         disturbed = self._disturbances > 0 or self._last_fault_ms >= operation.invoked_ms
-        return Outcome.UNKNOWN if disturbed else Outcome.FAIL
+        asked_again = self.now_ms - operation.invoked_ms > _AT_ONCE_MS
+        return Outcome.UNKNOWN if disturbed or asked_again else Outcome.FAIL
 
     def is_busy(self, process: str) -> bool:
         """Whether somebody waits for an answer."""

@@ -49,7 +49,8 @@ class Dispatcher:
             if api.raw:
                 reply = api.handle(context, frame, pos)
             else:
-                request = decode_request(api.key, version, frame, pos, len(frame))
+                # By number: the hash of an enum's member, by which decoders are found, is a Python function.
+                request = decode_request(key, version, frame, pos, len(frame))
                 if api.by_controller and self._is_for_another(connection):
                     answer = self._broker.peers.ask_controller(request, version=version)
                 else:

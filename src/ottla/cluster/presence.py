@@ -23,6 +23,7 @@ from ottla.cluster.znodes import BrokerNode, broker_path
 log = logger(__name__)
 
 _PAUSE_S: Final = 1.0
+_NONE: Final = -1
 
 OnRegistered = Callable[[Registration], Awaitable[None]]
 
@@ -44,7 +45,7 @@ class Presence:
         self._directories = directories
         self._on_registered = on_registered
         self._wake = asyncio.Event()
-        self._epoch = -1
+        self._epoch = _NONE
         self._task: asyncio.Task[None] | None = None
         self._cancels = (
             tree.watch(broker_path(broker_id), self._on_events),
@@ -72,6 +73,9 @@ class Presence:
     def _on_session(self, state: SessionState) -> None:
         if state is SessionState.CONNECTED:
             self._wake.set()
+        elif state is SessionState.LOST:
+            # A server that was away itself may take up a session that we had to take for lost, registration and all.
+            self._epoch = _NONE
 
     async def _keep(self) -> None:
         while True:

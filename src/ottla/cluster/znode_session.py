@@ -4,6 +4,7 @@ The broker's own way to ZooKeeper is `zookeeper_tree`. What is refused is said a
 """
 
 import logging
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
@@ -11,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from kazoo import exceptions
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
-from kazoo.retry import KazooRetry
 from kazoo.security import ACL, Id, Permissions
 
 from ottla.base.errors import OttlaError
@@ -62,24 +62,22 @@ class ZnodeSession:
 
     def __init__(self, hosts: str, chroot: str, tell: Tell) -> None:
         quiet = logging.Logger("kazoo", logging.CRITICAL + 1)
-        once = KazooRetry(max_tries=0)
         self._hosts = hosts
         self._tell = tell
-        self._kazoo = KazooClient(
-            hosts + chroot, timeout=_TIMEOUT_S, connection_retry=once, logger=quiet
-        )
+        self._kazoo = KazooClient(hosts + chroot, timeout=_TIMEOUT_S, logger=quiet)
 
     def open(self) -> None:
-        """Connect; every server is tried once."""
-        connected = self._kazoo.start_async()
-        given_up = self._kazoo._connection.connection_stopped
-        while not connected.wait(0.02):
-            if given_up.is_set() and not self._kazoo.connected:
-                self.close()
-                raise ZnodeRefused(
-                    f"KeeperErrorCode = ConnectionLoss: ZooKeeper at {self._hosts} cannot be reached; check the "
-                    "address, and that it runs"
-                )
+        """Connect to the first server that answers."""
+        reasons = [each for host in self._hosts.split(",") if (each := _unreachable(host))]
+        if len(reasons) <= self._hosts.count(","):
+            if self._kazoo.start_async().wait(_TIMEOUT_S):
+                return
+            self.close()
+            reasons = [f"no answer within {_TIMEOUT_S:g} s"]
+        raise ZnodeRefused(
+            f"KeeperErrorCode = ConnectionLoss: ZooKeeper at {self._hosts} cannot be reached "
+            f"({'; '.join(reasons)}); check the address, and that it runs"
+        )
 
     def close(self) -> None:
         """End the session, and with it its ephemeral nodes."""
@@ -157,6 +155,16 @@ class ZnodeSession:
     def _heard(self, event: WatchedEvent) -> None:
         if event.type in _EVENTS and event.state == KeeperState.CONNECTED:
             self._tell(_EVENTS[event.type], event.path)
+
+
+def _unreachable(address: str) -> str:
+    """Why nobody listens there; empty if somebody does. kazoo would try for ever, and not say why."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _TIMEOUT_S).close()
+    except OSError as error:
+        return f"{address}: {error.strerror or error}"
+    return ""
 
 
 @contextmanager

@@ -86,6 +86,8 @@ def load(
     start_offset = max(start_offset, segments[0].base_offset)
     epochs.truncate_from_end(end_offset)
     epochs.truncate_from_start(start_offset)
+    # A marker that was lost is fetched again: an aborted transaction that is told twice hides all that follows it.
+    segments[-1].txn_index.truncate_to(end_offset)
     snapshots.keep(lambda offset: offset <= end_offset)
     return Loaded(
         segments,

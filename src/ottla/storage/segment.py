@@ -245,6 +245,8 @@ class Segment:
             index.make_writable()
         self.entry_count = self.offset_index.count
         position = self.offset_index.entry(-1)[1] if self.offset_index.count else 0
+        if 0 < self.size_bytes <= position:
+            raise CorruptLog(f"{self.path}: the index goes on behind the last batch")
         self._bytes_since_entry = self.size_bytes - position
         self.max_timestamp, self.max_timestamp_offset = self.time_index.last()
         end_offset = self.base_offset

@@ -10,21 +10,22 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from ottla.base.errors import ApiError
 from ottla.client.sync_admin import SyncAdmin
+from ottla.client.view import Topic as DescribedTopic
 from ottla.node.ensemble import LocalEnsemble
 from ottla.testing import topics
 from ottla.testing.broker import Broker
 from ottla.testing.process import BrokerFailed
 from ottla.testing.topics import Topic
 
-_LEADER_TIMEOUT_S: Final = 20.0
-_POLL_S: Final = 0.05
+_TIMEOUT_S: Final = 20.0
+_POLL_S: Final = 0.02
 
 
 class Cluster:
@@ -84,28 +85,42 @@ class Cluster:
         replication_factor: int = -1,
         **configs: object,
     ) -> Topic:
-        """Make a topic, of a fresh name if none is given, with settings such as min_insync_replicas=1."""
-        return topics.create_topic(
+        """Make a topic that all brokers know, with settings such as min_insync_replicas=1."""
+        made = topics.create_topic(
             self.bootstrap_servers,
             topics.fresh_name() if name is None else name,
             partitions,
             replication_factor,
             configs,
         )
+        for broker in self.brokers.values():
+            if broker.running:
+                self._described(broker.bootstrap_servers, made, lambda described: True)
+        return made
 
     def leader(self, topic: str, partition: int = 0) -> Broker:
         """The broker that leads a partition, once there is one that is alive."""
-        deadline = time.monotonic() + _LEADER_TIMEOUT_S
-        with SyncAdmin({"bootstrap.servers": self.bootstrap_servers}) as admin:
-            while time.monotonic() < deadline:
+
+        def is_led(described: DescribedTopic) -> bool:
+            leader = self.brokers.get(described.partitions[partition].leader)
+            return leader is not None and leader.running
+
+        described = self._described(self.bootstrap_servers, topic, is_led)
+        return self.brokers[described.partitions[partition].leader]
+
+    def _described(
+        self, servers: str, topic: str, is_settled: Callable[[DescribedTopic], bool]
+    ) -> DescribedTopic:
+        """What brokers say of a topic, once they know it: they hear of it one after the other."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        with SyncAdmin({"bootstrap.servers": servers}) as admin:
+            while True:
                 found = admin.describe_topics([topic])[topic]
-                if isinstance(found, ApiError):
-                    raise found
-                leader = self.brokers.get(found.partitions[partition].leader)
-                if leader is not None and leader.running:
-                    return leader
+                if not isinstance(found, ApiError) and is_settled(found):
+                    return found
+                if time.monotonic() > deadline:
+                    raise BrokerFailed(f"after {_TIMEOUT_S:g} s {servers} say of {topic}: {found}")
                 time.sleep(_POLL_S)
-        raise BrokerFailed(f"{topic}-{partition} has no leader after {_LEADER_TIMEOUT_S:g} s")
 
     def __enter__(self) -> Self:
         return self.start()

@@ -16,13 +16,14 @@ class Watched:
     def __init__(self, broker: Broker, fixture: str) -> None:
         self.broker = broker
         self.fixture = fixture
+        # It was started for the test that runs now, which is told how that went.
         self._log_position = 0
-        self._since_ms = 0
+        self._since_ms = _now_ms()
 
     def mark(self) -> None:
         """A test begins."""
         self._log_position = len(self.broker.log)
-        self._since_ms = time.time_ns() // 1_000_000
+        self._since_ms = _now_ms()
 
     @property
     def title(self) -> str:
@@ -43,6 +44,10 @@ class Watched:
         if seen:
             yield "requests, in milliseconds since the test began:"
             yield from (_line(each, self._since_ms) for each in seen)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _line(seen: Sighting, since_ms: int) -> str:

@@ -1,7 +1,9 @@
 """A broker whose registration is gone registers anew, whatever took it away."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ from ottla.cluster.znodes import SKELETON, BrokerNode, Endpoint, broker_path
 from ottla.cluster.zookeeper_tree import ZookeeperTree
 from ottla.node.ensemble import LocalEnsemble
 from tests.support.proxy import proxy
-from tests.support.zookeeper import connect, end_session, new_chroot
+from tests.support.zookeeper import connect, end_session, ensemble, new_chroot
 
 from .engines import Engine
 from .stories import story, until
@@ -77,6 +79,22 @@ async def test_a_connection_that_breaks_and_is_taken_up_changes_nothing(
             await until(lambda: tree.state.value == "connected", "the connection")
             assert (await tree.get(broker_path(1)))[1] == before
             assert len(told) == 1
+        await tree.close()
+
+
+@story
+async def test_a_session_taken_for_lost_that_goes_on_after_all_is_told_again(
+    tmp_path: Path,
+) -> None:
+    with ensemble(tmp_path) as own:
+        [server] = own.servers
+        tree = await connect(own.connect, new_chroot(), session_timeout_ms=3000)
+        async with present(tree) as told:
+            await asyncio.to_thread(server.kill)
+            await until(lambda: tree.state.value == "lost", "the session to be given up")
+            own.launch(server)
+            await until(lambda: len(told) == 2, "the registration to be told again")
+            assert told[1] == told[0]
         await tree.close()
 
 

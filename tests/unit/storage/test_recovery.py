@@ -240,6 +240,42 @@ def test_the_transaction_index_is_rebuilt(tmp_path: Path) -> None:
         crash(again)
 
 
+def transactions(log: Log, count: int) -> list[BatchHeader]:
+    """Transactions, each of one batch and the marker that aborts it."""
+    for pid in range(count):
+        append(log, make_batch(5, value=b"x" * 100, producer_id=pid, transactional=True))
+        append(log, make_marker(pid, commit=False))
+    return stored_headers(log)
+
+
+@pytest.mark.parametrize("torn", [0, 7])
+def test_an_aborted_transaction_whose_marker_was_lost_is_forgotten(
+    tmp_path: Path, torn: int
+) -> None:
+    log = open_log(tmp_path)
+    marker = transactions(log, 4)[-1]
+    log.close(clean=True)
+    path = log.segments[-1].path
+    os.truncate(path, os.path.getsize(path) - (torn or marker.size_bytes))
+    again = open_log(tmp_path, clean=True, recovery_point=log.end_offset)
+    assert again.end_offset == log.end_offset - 1
+    assert len(again.aborted_transactions(0, again.end_offset)) == 3
+    append(again, make_marker(3, commit=False))
+    assert len(again.aborted_transactions(0, again.end_offset)) == 4
+
+
+def test_a_file_that_ends_where_its_last_index_entry_points_is_not_taken_for_empty(
+    tmp_path: Path,
+) -> None:
+    log = open_log(tmp_path, SMALL)
+    write_some(log, 4)
+    log.close(clean=True)
+    last_offset, position = log.segments[-1].offset_index.entry(-1)
+    os.truncate(log.segments[-1].path, position)
+    again = open_log(tmp_path, SMALL, clean=True, recovery_point=log.end_offset)
+    assert again.end_offset == last_offset + 1 - 10
+
+
 def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     fill(log, 3)

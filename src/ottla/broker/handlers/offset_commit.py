@@ -68,15 +68,16 @@ def _commit(
         for topic, found in zip(request.topics, topics, strict=True)
         if found is not None and (partitions := existing(found, topic.partitions))
     ]
+    # By position: with names it takes a microsecond more.
     return Commit(
-        group_id=request.group_id,
-        topics=wanted,
-        version=context.version,
-        member_id=request.member_id,
-        instance_id=request.group_instance_id,
-        generation=request.generation_id_or_member_epoch,
-        client_id=context.client_id or "",
-        retention_ms=request.retention_time_ms,
+        request.group_id,
+        wanted,
+        context.version,
+        request.member_id,
+        request.group_instance_id,
+        request.generation_id_or_member_epoch,
+        context.client_id or "",
+        request.retention_time_ms,
     )
 
 
@@ -88,11 +89,17 @@ def _kept(
     """The frame that says that everything was kept, if it was: a client commits the same partitions all the time."""
     if isinstance(answer, ApiError) or len(answer) > _MOST_REMEMBERED or any(answer):
         return None
+    by_id = context.version >= _FIRST_WITH_IDS
     named = tuple(
-        (topic.name, topic.topic_id, *[each.partition_index for each in topic.partitions])
-        for topic in request.topics
+        [
+            (
+                topic.topic_id if by_id else topic.name,
+                *[each.partition_index for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
     )
-    if sum(map(len, named)) - 2 * len(named) != len(answer):
+    if sum(map(len, named)) - len(named) != len(answer):
         return None  # some do not exist
     frame = bytearray(_all_kept(context.version, named))
     _CORRELATION_ID.pack_into(frame, _LENGTH_BYTES, context.correlation_id)
@@ -101,14 +108,16 @@ def _kept(
 
 @lru_cache(maxsize=2048)
 def _all_kept(version: int, named: tuple[tuple[Any, ...], ...]) -> bytes:
-    topics = [
-        OffsetCommitResponseTopic(
-            name=name,
-            topic_id=topic_id,
-            partitions=[OffsetCommitResponsePartition(partition_index=index) for index in indexes],
+    topics = []
+    for topic, *indexes in named:
+        answered = OffsetCommitResponseTopic(
+            partitions=[OffsetCommitResponsePartition(partition_index=index) for index in indexes]
         )
-        for name, topic_id, *indexes in named
-    ]
+        if version >= _FIRST_WITH_IDS:
+            answered.topic_id = topic
+        else:
+            answered.name = topic
+        topics.append(answered)
     return bytes(encode_response(OffsetCommitResponse(topics=topics), version, 0))
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.kafka.command import complain
 from ottla.cli.kafka.connect import read_properties
 from ottla.cli.kafka.options import Given, UsageError
 from ottla.client.settings import ClientSettings, is_known
 
+if TYPE_CHECKING:
+    from ottla.client.async_consumer import AsyncConsumer
+
 # Never passed over: a client that ignored them would talk in the clear.
 _SECURITY: Final = ("ssl.", "sasl.", "security.")
+_ALWAYS_THERE: Final = "__consumer_offsets"
 # What a record looks like is the command's business.
 _OF_RECORDS: Final = (
     "key.serializer",
@@ -66,3 +71,10 @@ def understood(table: type[ClientSettings], settings: Mapping[str, str]) -> dict
             sort = table.__name__.removesuffix("Settings").lower()
             complain(f"{name} is no setting of a {sort} and is ignored.")
     return kept
+
+
+async def meet_brokers(consumer: AsyncConsumer, topic: str | None) -> None:
+    """Fail where no broker answers: a consumer by itself would wait until one does."""
+    found = await consumer.partitions_for(topic or _ALWAYS_THERE)
+    if topic is not None and not found and sys.stderr.isatty():
+        complain(f"There is no topic {topic} so far; waiting for it.")

@@ -14,6 +14,7 @@ from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.cli.kafka.client_options import (
     file_and_pairs,
+    meet_brokers,
     refuse_both,
     renamed,
     understood,
@@ -184,6 +185,7 @@ class Reading:
     async def _read(self) -> None:
         wish = self._wish
         async with AsyncConsumer(wish.settings) as consumer:
+            await meet_brokers(consumer, wish.topic)
             await self._choose(consumer)
             while self.count < wish.most:
                 records = await self._next(consumer, min(wish.most - self.count, _AT_ONCE))

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ottla.base.ids import TopicPartition
 from ottla.base.units import MiB
-from ottla.cli.kafka.client_options import file_and_pairs, understood
+from ottla.cli.kafka.client_options import file_and_pairs, meet_brokers, understood
 from ottla.cli.kafka.command import BOOTSTRAP_SERVER, run
 from ottla.cli.kafka.options import Command, Given, Option, UsageError
 from ottla.cli.kafka.times import java_date
@@ -165,6 +165,7 @@ class Test:
         start = now = Progress(time())
         self._joining_since = start.time_s
         async with AsyncConsumer(self._settings) as consumer:
+            await meet_brokers(consumer, self._topic)
             await consumer.subscribe(
                 [self._topic] if self._topic is not None else re.compile(self._include or ""),
                 on_assigned=self._assigned,

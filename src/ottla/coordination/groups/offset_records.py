@@ -116,31 +116,28 @@ def _decode_prefix(prefix: bytes) -> tuple[str, str]:
 
 def encode_value(committed: Committed) -> bytes:
     """A position as a record's value."""
-    metadata = committed.metadata.encode()
-    if committed.expire_timestamp_ms != NO_EXPIRY:
-        times = committed.commit_timestamp_ms, committed.expire_timestamp_ms
-        head = _VERSION_1_HEAD.pack(1, committed.committed_offset, len(metadata))
-        return head + metadata + _VERSION_1_TAIL.pack(*times)
-    tags = _TAGGED_TOPIC_ID + committed.topic_id.bytes if committed.topic_id.int else _NO_TAGS
-    if not metadata:
-        return (
-            _VERSION_4_BARE.pack(
-                _LAST_VERSION,
-                committed.committed_offset,
-                committed.committed_leader_epoch,
-                1,
-                committed.commit_timestamp_ms,
-            )
-            + tags
-        )
-    value = bytearray(
-        _VERSION_4_HEAD.pack(
-            _LAST_VERSION, committed.committed_offset, committed.committed_leader_epoch
-        )
-    )
+    return encode_position(*committed[:5], topic_tags(committed.topic_id))
+
+
+def topic_tags(topic_id: UUID) -> bytes:
+    """The end of a value, which says of which topic the position is; nothing for a topic without an id."""
+    return _TAGGED_TOPIC_ID + topic_id.bytes if topic_id.int else _NO_TAGS
+
+
+def encode_position(
+    offset: int, leader_epoch: int, text: str, commit_ms: int, expire_ms: int, tags: bytes
+) -> bytes:
+    """The same for the parts of a position, as a commit names them; `text` is its metadata."""
+    if expire_ms == NO_EXPIRY and not text:
+        return _VERSION_4_BARE.pack(_LAST_VERSION, offset, leader_epoch, 1, commit_ms) + tags
+    metadata = text.encode()
+    if expire_ms != NO_EXPIRY:
+        head = _VERSION_1_HEAD.pack(1, offset, len(metadata))
+        return head + metadata + _VERSION_1_TAIL.pack(commit_ms, expire_ms)
+    value = bytearray(_VERSION_4_HEAD.pack(_LAST_VERSION, offset, leader_epoch))
     write_unsigned_varint(value, len(metadata) + 1)
     value += metadata
-    value += _INT64.pack(committed.commit_timestamp_ms)
+    value += _INT64.pack(commit_ms)
     value += tags
     return bytes(value)
 
@@ -176,17 +173,20 @@ def _decode(value: bytes, version: int, partition: int) -> Committed:
 
 
 def _decode_flexible(value: bytes, partition: int) -> Committed:
-    _, offset, leader_epoch = _VERSION_4_HEAD.unpack_from(value)
-    view = memoryview(value)
-    size, pos = read_unsigned_varint(view, _VERSION_4_HEAD.size)
-    metadata, pos = _text(value, pos, size - 1)
-    [commit_timestamp_ms] = _INT64.unpack_from(value, pos)
+    _, offset, leader_epoch, size, commit_timestamp_ms = _VERSION_4_BARE.unpack_from(value)
+    metadata, pos = "", _VERSION_4_HEAD.size + 1
+    if size != 1:
+        size, pos = read_unsigned_varint(memoryview(value), _VERSION_4_HEAD.size)
+        metadata, pos = _text(value, pos, size - 1)
+        [commit_timestamp_ms] = _INT64.unpack_from(value, pos)
     tags = value[pos + 8 :]
     topic_id = ZERO_UUID if tags == _NO_TAGS else _tagged_topic_id(tags)
     # Offset, leader epoch and metadata are in the record as they are in an answer.
-    wire = _INT32.pack(partition) + value[_INT16.size : pos] + _NO_ERROR_NO_TAGS
+    wire = _INT32.pack(partition) + value[2:pos] + _NO_ERROR_NO_TAGS
     times = commit_timestamp_ms, NO_EXPIRY
-    return Committed(offset, leader_epoch, metadata, *times, topic_id, partition, 0, wire)
+    return tuple.__new__(
+        Committed, (offset, leader_epoch, metadata, *times, topic_id, partition, 0, wire)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -34,8 +34,9 @@ from ottla.coordination.groups.offset_records import (
     decode_key,
     decode_value,
     encode_key,
-    encode_value,
+    encode_position,
     key_prefix,
+    topic_tags,
 )
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
 from ottla.protocol.errors import ErrorCode
@@ -135,23 +136,16 @@ class Offsets:
         errors: list[int] = []
         longest = self._limits.metadata_max_bytes
         for name, topic_id, partitions in topics:
-            prefix = key_prefix(group_id, name)
+            prefix, tags = key_prefix(group_id, name), topic_tags(topic_id)
             for asked in partitions:
                 metadata = asked.committed_metadata or ""
                 # Characters, not bytes, whatever the setting is called: so does Kafka.
                 if len(metadata) > longest:
                     errors.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                     continue
-                position = Committed(
-                    asked.committed_offset,
-                    asked.committed_leader_epoch,
-                    metadata,
-                    now_ms,
-                    expire_ms,
-                    topic_id,
-                )
-                key = prefix + _PARTITION.pack(asked.partition_index)
-                records.append((key, encode_value(position)))
+                offset, leader_epoch = asked.committed_offset, asked.committed_leader_epoch
+                value = encode_position(offset, leader_epoch, metadata, now_ms, expire_ms, tags)
+                records.append((prefix + _PARTITION.pack(asked.partition_index), value))
                 errors.append(ErrorCode.NONE)
         self.history.announce(group_id, now_ms, author)
         metrics.OFFSET_COMMITS.value += len(records)

@@ -171,10 +171,8 @@ def patch_timestamps(
 
 def pack_batch(header: BatchHeader, records: Buffer) -> bytearray:
     """A whole batch around an encoded record section; length and CRC are computed anew."""
-    size = HEADER_SIZE + len(records)
-    batch = bytearray(HEADER_SIZE)
-    _HEADER.pack_into(batch, 0, *header)
-    _LENGTH.pack_into(batch, _LENGTH_POS, size - LOG_OVERHEAD)
+    batch = bytearray(_HEADER.pack(*header))
     batch += records
-    _CRC.pack_into(batch, _CRC_POS, crc_of(batch, 0, size))
+    _LENGTH.pack_into(batch, _LENGTH_POS, len(batch) - LOG_OVERHEAD)
+    _CRC.pack_into(batch, _CRC_POS, crc32c(memoryview(batch)[ATTRIBUTES_POS:]))
     return batch
