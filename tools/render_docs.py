@@ -238,7 +238,8 @@ def _settings_table(rows: tuple[Setting, ...]) -> Iterator[str]:
         topic = f"`{row.topic_name}`" if row.topic_name else ""
         default = "" if row.default in (None, ()) else f"`{_cell(row.kind.text(row.default))}`"
         allowed = f"{row.kind.word}: {row.kind.allowed()}"
-        cells = (f"`{row.name}`", topic, default, _cell(allowed), row.scope.value, _cell(row.doc))
+        name = f"`{row.name}`" if row.name else ""
+        cells = (name, topic, default, _cell(allowed), row.scope.value, _cell(row.doc))
         yield f"| {' | '.join(cells)} |"
         for synonym in row.synonyms:
             text = synonym.default_text()

@@ -105,6 +105,8 @@ def _levels(overlay: Overlay, setting: Setting) -> tuple[ConfigSynonym, ...]:
 def _levels_of(overlay: Overlay, setting: Setting | Synonym) -> Iterator[ConfigSynonym]:
     """What gives a broker's setting its value, strongest first."""
     name = setting.name
+    if not name:
+        return
     for texts, source in (
         (overlay.broker, Source.DYNAMIC_BROKER),
         (overlay.cluster, Source.DYNAMIC_DEFAULT_BROKER),

@@ -101,7 +101,8 @@ def _dynamic_text(name: str, text: str) -> str:
     if row is None:
         if name in TOPIC_SETTINGS:
             broker_name = TOPIC_SETTINGS[name].name
-            raise ConfigError(name, text, f"belongs to topics; for all of them set {broker_name}")
+            for_all = f"; for all of them set {broker_name}" if broker_name else " alone"
+            raise ConfigError(name, text, f"belongs to topics{for_all}")
         return text
     return _canonical(row.setting, name, text)
 

@@ -145,10 +145,6 @@ REFUSED_FOR_TOPICS: Final = (
         "tiered storage does not exist here",
         ("remote.storage.enable", "remote.log.", "local.retention."),
     ),
-    Refused(
-        "replication throttles are not available in this version",
-        ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas"),
-    ),
 )
 
 

@@ -12,6 +12,7 @@ from ottla.base.units import INT_MAX, LONG_MAX
 T = TypeVar("T")
 
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+_REPLICA: Final = re.compile(r"[0-9]+:[0-9]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -198,6 +199,21 @@ class ListOf(Kind[tuple[str, ...]]):
     def allowed(self) -> str:
         of = f"{_either(self.words)}, or several of them" if self.words else "one word or several"
         return f"{of} with commas between" + (", or empty" if self.empty else "")
+
+
+class ThrottledReplicas(ListOf):
+    """Replicas as partition:broker, or * for all of them."""
+
+    __slots__ = ()
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        items = super().parse(text)
+        if items != ("*",) and not all(_REPLICA.fullmatch(item) for item in items):
+            raise ValueError(f"must be {self.allowed()}")
+        return items
+
+    def allowed(self) -> str:
+        return "* for all replicas, or partition:broker, several with commas between, or empty"
 
 
 class SetOf(Kind[frozenset[str]]):

@@ -7,7 +7,17 @@ from typing import Final
 from ottla.base.errors import ConfigError
 from ottla.base.units import DAY_MS, HOUR_MS, LONG_MAX, MINUTE_MS, GiB, KiB, MiB
 from ottla.config.kafka import why_refused_for_topics
-from ottla.config.kinds import Bool, Double, Int, ListOf, Long, OneOf, OrMinusOne, SetOf
+from ottla.config.kinds import (
+    Bool,
+    Double,
+    Int,
+    ListOf,
+    Long,
+    OneOf,
+    OrMinusOne,
+    SetOf,
+    ThrottledReplicas,
+)
 from ottla.config.setting import Scope, Setting, Synonym, parse, setting, settings_of
 
 EVERYWHERE = Scope.CLUSTER_WIDE
@@ -131,6 +141,14 @@ class LogConfig:
         synonyms=(FLUSH_SCHEDULER,),
         doc="Forces the log to disk when its oldest unflushed record is this old.",
     )
+    follower_replication_throttled_replicas: tuple[str, ...] = setting(
+        "",
+        (),
+        ThrottledReplicas(),
+        topic_name="follower.replication.throttled.replicas",
+        scope=EVERYWHERE,
+        doc="Names replicas, as partition:broker or *, that are held back while they catch up (KIP-73).",
+    )
     index_interval_bytes: int = setting(
         "log.index.interval.bytes",
         4 * KiB,
@@ -138,6 +156,14 @@ class LogConfig:
         topic_name="index.interval.bytes",
         scope=EVERYWHERE,
         doc="Adds an entry to the offset index after this many bytes of log.",
+    )
+    leader_replication_throttled_replicas: tuple[str, ...] = setting(
+        "",
+        (),
+        ThrottledReplicas(),
+        topic_name="leader.replication.throttled.replicas",
+        scope=EVERYWHERE,
+        doc="Names replicas, as partition:broker or *, that hold back those who catch up from them (KIP-73).",
     )
     max_compaction_lag_ms: int = setting(
         "log.cleaner.max.compaction.lag.ms",

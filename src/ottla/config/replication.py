@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ottla.base.units import KiB, MiB
+from ottla.base.units import LONG_MAX, KiB, MiB
 from ottla.config.kinds import Bool, Int, Long, OptionalText
-from ottla.config.setting import setting
+from ottla.config.setting import Scope, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,20 @@ class ReplicationConfig:
         Int(1),
         importance="high",
         doc="Gives up on another broker that does not answer for so long.",
+    )
+    leader_replication_throttled_rate: int = setting(
+        "leader.replication.throttled.rate",
+        LONG_MAX,
+        Long(0),
+        scope=Scope.PER_BROKER,
+        doc="Sends replicas that catch up, where their topic says so, at most so many bytes a second.",
+    )
+    follower_replication_throttled_rate: int = setting(
+        "follower.replication.throttled.rate",
+        LONG_MAX,
+        Long(0),
+        scope=Scope.PER_BROKER,
+        doc="Fetches for replicas that catch up, where their topic says so, at most so many bytes a second.",
     )
     inter_broker_listener_name: str | None = setting(
         "inter.broker.listener.name",

@@ -39,7 +39,7 @@ class Synonym(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """All that is known of one setting."""
+    """All that is known of one setting; `name` is empty where topics alone have it, and no broker."""
 
     name: str
     default: Any

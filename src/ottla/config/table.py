@@ -66,6 +66,7 @@ TABLE: Final[dict[str, Row]] = {
     setting.name: Row(section, setting)
     for section, kind in SECTIONS.items()
     for setting in settings_of(kind)
+    if setting.name
 }
 """Every setting by its broker name."""
 

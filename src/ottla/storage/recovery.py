@@ -151,7 +151,9 @@ class _Loader:
         position, offset = trusted_start(self.segments[first], recovery_point)
         self.end_offset = offset
         self.epochs.truncate_from_end(offset)
-        self.producers, known = self.snapshots.newest(max(recovery_point, offset))
+        # A segment that is scanned from its start gets all its indexes anew, that of aborted transactions included.
+        latest = max(recovery_point, offset) if position else offset
+        self.producers, known = self.snapshots.newest(latest)
         if known < offset:
             replay(self.segments[: first + 1], self.producers, known, offset, self.now_ms)
         self._apply_from = max(offset, known)

@@ -9,9 +9,9 @@ def test_a_leader_is_killed_and_another_goes_on(ottla_cluster: Cluster) -> None:
     topic = ottla_cluster.create_topic()
     first = ottla_cluster.leader(topic)
     with ottla.Producer(bootstrap_servers=ottla_cluster.bootstrap_servers, acks="all") as producer:
-        assert producer.send(topic, b"a").result().offset == 0
+        assert producer.send(topic, b"a").result(20).offset == 0
         first.kill()
-        assert producer.send(topic, b"b").result().offset == 1
+        assert producer.send(topic, b"b").result(20).offset == 1
     assert ottla_cluster.leader(topic) is not first
 
 

@@ -12,7 +12,7 @@ def test_one_breaks_everything(ottla_broker: Broker, ottla_topic: Topic) -> None
 
 def test_the_next_finds_it_whole(ottla_broker: Broker, ottla_topic: Topic) -> None:
     with ottla.Producer(bootstrap_servers=ottla_broker.bootstrap_servers) as producer:
-        assert producer.send(ottla_topic, b"a").result().offset == 0
+        assert producer.send(ottla_topic, b"a").result(20).offset == 0
 
 
 def test_one_leaves_it_dead(ottla_broker: Broker, ottla_topic: Topic) -> None:
@@ -21,4 +21,4 @@ def test_one_leaves_it_dead(ottla_broker: Broker, ottla_topic: Topic) -> None:
 
 def test_the_next_finds_it_alive(ottla_broker: Broker, ottla_topic: Topic) -> None:
     with ottla.Producer(bootstrap_servers=ottla_broker.bootstrap_servers) as producer:
-        assert producer.send(ottla_topic, b"a").result().offset == 0
+        assert producer.send(ottla_topic, b"a").result(20).offset == 0

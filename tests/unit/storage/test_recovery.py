@@ -248,6 +248,16 @@ def transactions(log: Log, count: int) -> list[BatchHeader]:
     return stored_headers(log)
 
 
+def test_a_segment_too_small_for_an_index_keeps_its_aborted_transactions(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    transactions(log, 4)
+    checkpoint(log)
+    append(log, make_batch())
+    crash(log)
+    again = open_log(tmp_path, clean=False, recovery_point=log.recovery_point)
+    assert len(again.aborted_transactions(0, again.end_offset)) == 4
+
+
 @pytest.mark.parametrize("torn", [0, 7])
 def test_an_aborted_transaction_whose_marker_was_lost_is_forgotten(
     tmp_path: Path, torn: int

@@ -44,7 +44,7 @@ def test_a_restart_does_not_set_the_clock(broker: Broker) -> None:
     broker.advance_clock(days=1)
     broker.restart()
     with ottla.Producer({"bootstrap.servers": broker.bootstrap_servers}) as producer:
-        written = producer.send(topic, b"a").result()
+        written = producer.send(topic, b"a").result(20)
     assert written.timestamp - time.time() * 1000 > 23 * 3_600_000
     broker.reset_clock()
 

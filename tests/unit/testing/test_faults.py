@@ -56,8 +56,8 @@ def test_a_produce_that_may_not_be_tried_again_fails(broker: Broker, topic: Topi
     broker.faults.fail("Produce", "TOPIC_AUTHORIZATION_FAILED")
     with ottla.Producer({"bootstrap.servers": broker.bootstrap_servers}) as client:
         with pytest.raises(ottla.ApiError, match="A fault rule of a test"):
-            client.send(topic, b"a").result()
-        client.send(topic, b"b").result()
+            client.send(topic, b"a").result(20)
+        client.send(topic, b"b").result(20)
     assert stored(broker, topic) == [b"b"]
 
 

@@ -14,7 +14,7 @@ import ottla
 def test_that_fails(ottla_broker, ottla_topic):
     ottla_broker.faults.fail("Produce", "RECORD_LIST_TOO_LARGE")
     with ottla.Producer(bootstrap_servers=ottla_broker.bootstrap_servers, client_id="shop") as producer:
-        producer.send(ottla_topic, b"a").result()
+        producer.send(ottla_topic, b"a").result(20)
 
 def test_that_fails_without_a_broker():
     assert False, "on its own"

@@ -24,6 +24,19 @@ LINES = {
     "kafka-acls": ("--list",),
     "kafka-cluster": ("cluster-id",),
     "kafka-broker-api-versions": (),
+    "kafka-consumer-groups": ("--list",),
+    "kafka-groups": ("--list",),
+    "kafka-transactions": ("list",),
+    "kafka-console-consumer": ("--topic", "t"),
+    "kafka-producer-perf-test": (
+        *("--topic", "t", "--num-records", "9"),
+        *("--record-size", "9", "--throughput", "-1"),
+    ),
+    "kafka-consumer-perf-test": ("--topic", "t", "--num-records", "9", "--hide-header"),
+    "kafka-e2e-latency": (
+        *("--topic", "t", "--num-records", "9"),
+        *("--record-size", "9", "--producer-acks", "all"),
+    ),
 }
 TITLE = "Error while executing config command"
 

@@ -55,7 +55,9 @@ def run(*words: object, **more: object) -> subprocess.CompletedProcess[str]:
 
 def test_in_the_foreground_and_stopped(properties: Properties, tmp_path: Path) -> None:
     with (tmp_path / "output").open("wb") as output:
-        server = subprocess.Popen([START, properties.file], stdout=output, stderr=output)
+        server = subprocess.Popen(
+            [START, properties.file], stdout=output, stderr=output, env=properties.environment
+        )
     try:
         properties.wait_until_serving()
         assert properties.pids() == [server.pid], "signals reach the server itself"
