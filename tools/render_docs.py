@@ -124,8 +124,12 @@ with ottla.Producer({"bootstrap.servers": "localhost:9092"}, value_serializer="j
     delivery = producer.send("orders", {"amount": 7}, b"customer 1")
     print(delivery.result().offset)
 
-with ottla.Consumer({"bootstrap.servers": "localhost:9092"}, group_id="billing", value_deserializer="json") as consumer:
-    consumer.subscribe(["orders"], on_revoked=lambda partitions: print("no longer mine:", partitions))
+with ottla.Consumer(
+    {"bootstrap.servers": "localhost:9092"}, group_id="billing", value_deserializer="json"
+) as consumer:
+    consumer.subscribe(
+        ["orders"], on_revoked=lambda partitions: print("no longer mine:", partitions)
+    )
     for record in consumer:
         print(record.key, record.value)
 ```

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import no_traceback
-from tests.support.cluster import MakeCluster, clusters
+from tests.support.cluster import Cluster, MakeCluster, clusters
 
 if TYPE_CHECKING:
     from ottla.node.ensemble import LocalEnsemble
@@ -28,3 +28,20 @@ def make_cluster(zookeeper: "LocalEnsemble", tmp_path: Path) -> Iterator[MakeClu
     for cluster in made:
         for broker in cluster.brokers.values():
             no_traceback(broker)
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    request: pytest.FixtureRequest,
+    zookeeper: "LocalEnsemble",
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Cluster]:
+    """One cluster for all tests of a module, with its BROKERS and SETTINGS if it has any."""
+    count = getattr(request.module, "BROKERS", 3)
+    settings = getattr(request.module, "SETTINGS", {})
+    directory = tmp_path_factory.mktemp("cluster")
+    with clusters(directory, f"{zookeeper.connect}/{uuid.uuid4().hex}") as make:
+        made = make(count, **settings)
+        yield made
+    for broker in made.brokers.values():
+        no_traceback(broker)

@@ -1,7 +1,6 @@
 """What cannot be is refused in a sentence, and nothing has changed: not the cluster, not the directory of who asked."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,22 +16,15 @@ from ottla.node.ensemble import LocalEnsemble
 from ottla.protocol.errors import ErrorCode
 from tests.support.broker import OttlaBroker
 from tests.support.clients import create_topic
-from tests.support.cluster import Cluster, clusters
+from tests.support.cluster import Cluster
 from tests.support.zookeeper import connect, new_chroot
 from tests.unit.node.test_node import refused
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
+BROKERS = 2
+
 Tree = dict[str, tuple[bytes, int]]
-
-
-@pytest.fixture(scope="module")
-def cluster(
-    zookeeper: LocalEnsemble, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """Two brokers, 1 and 2."""
-    with clusters(tmp_path_factory.mktemp("cluster"), zookeeper.connect + new_chroot()) as make:
-        yield make(2)
 
 
 @pytest.fixture(scope="module")

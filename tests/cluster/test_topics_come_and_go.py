@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,10 @@ from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.client.administration.topics import NewTopic
 from ottla.client.sync_admin import SyncAdmin
-from ottla.node.ensemble import LocalEnsemble
-from tests.conftest import no_traceback
 from tests.support.broker import OttlaBroker
 from tests.support.clients import admin, consume, produce, unique_name
-from tests.support.cluster import Cluster, clusters
+from tests.support.cluster import Cluster
 from tests.support.waiting import wait_for
-from tests.support.zookeeper import new_chroot
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
@@ -25,18 +21,6 @@ OLD = [b"old-%d" % number for number in range(50)]
 NEW = [b"new-%d" % number for number in range(5)]
 # While a broker hangs it stays registered, so that topics can be made that have a replica there.
 SETTINGS = {"zookeeper_session_timeout_ms": "20000", "log_segment_delete_delay_ms": "0"}
-
-
-@pytest.fixture(scope="module")
-def cluster(
-    zookeeper: LocalEnsemble, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """Three brokers that remove what is deleted at once."""
-    with clusters(tmp_path_factory.mktemp("cluster"), zookeeper.connect + new_chroot()) as make:
-        made = make(**SETTINGS)
-        yield made
-    for broker in made.brokers.values():
-        no_traceback(broker)
 
 
 def make_topic(bootstrap: str, name: str, replicas: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -52,8 +53,8 @@ class Site:
             for number in BROKERS:
                 self.brokers[number] = self.make_broker(number, self.settings(number))
                 stack.callback(self.brokers[number].kill)
-            for broker in self.brokers.values():
-                broker.start()
+            with ThreadPoolExecutor() as together:
+                list(together.map(OttlaBroker.start, self.brokers.values()))
             self._stack = stack.pop_all()
         return self
 

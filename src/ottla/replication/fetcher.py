@@ -25,6 +25,7 @@ from ottla.protocol.records.batch import crc_of, iter_headers
 from ottla.replication import metrics
 from ottla.replication.follower_session import FollowerSession, Key, Wanted
 from ottla.replication.partition import Partition
+from ottla.replication.throttle import Throttle, is_listed
 from ottla.storage.logs import Logs
 
 log = logger(__name__)
@@ -50,6 +51,8 @@ _SOON_OVER: Final = frozenset(
     )
 )
 _SOON_MS: Final = 20
+# Whoever lifts a throttle does not wait for what is owed under it.
+_LONGEST_REST_MS: Final = 200
 
 
 class Fetcher:
@@ -61,15 +64,17 @@ class Fetcher:
         peers: Peers,
         logs: Logs,
         settings: LiveSettings,
+        throttle: Throttle,
         now_ms: Callable[[], int],
     ) -> None:
         self._leader_id = leader_id
         self._peers = peers
         self._logs = logs
         self._settings = settings
+        self._throttle = throttle
         self._now_ms = now_ms
         self._followed: dict[Key, Partition] = {}
-        # Partitions that failed, and when to try again: by the loop's clock.
+        # Partitions that failed or are held back, and when to try again: by the loop's clock.
         self._resting: dict[Key, float] = {}
         self._session = FollowerSession()
         self._something = asyncio.Event()
@@ -143,7 +148,7 @@ class Fetcher:
         max_bytes = self._settings.now.replication.replica_fetch_max_bytes
         wanted = {}
         for key, partition in self._followed.items():
-            if key in self._resting:
+            if key in self._resting or self._is_held_back(key, partition):
                 continue
             log = partition.log
             wanted[key] = Wanted(
@@ -154,6 +159,22 @@ class Fetcher:
                 max_bytes,
             )
         return wanted
+
+    def _is_held_back(self, key: Key, partition: Partition) -> bool:
+        """Whether a replica that catches up has to wait (KIP-73); one that is in sync never has."""
+        if not self._is_throttled(partition):
+            return False
+        rate = self._settings.now.replication.follower_replication_throttled_rate
+        wait_ms = self._throttle.wait_ms(rate, self._now_ms())
+        if wait_ms:
+            rest_ms = min(wait_ms, _LONGEST_REST_MS)
+            self._resting[key] = asyncio.get_running_loop().time() + rest_ms / 1000
+        return wait_ms > 0
+
+    def _is_throttled(self, partition: Partition) -> bool:
+        me = self._peers.membership.broker_id
+        replicas = partition.log.config.follower_replication_throttled_replicas
+        return is_listed(replicas, partition.tp.partition, me) and me not in partition.placed.isr
 
     async def _rest(self) -> None:
         """Wait for something to follow, or for the end of the first pause."""
@@ -211,6 +232,9 @@ class Fetcher:
                 raise CorruptLog(f"{partition.tp}: the leader sent a damaged batch")
         partition.append_fetched(records, self._now_ms())
         metrics.REPLICATED_BYTES.value += len(records)
+        if self._is_throttled(partition):
+            rate = self._settings.now.replication.follower_replication_throttled_rate
+            self._throttle.passed(len(records), rate, self._now_ms())
 
     async def _begin_at_the_leaders_start(
         self, connection: Connection, partition: Partition

@@ -10,6 +10,7 @@ from ottla.cluster.peers import Peers
 from ottla.config.live import LiveSettings
 from ottla.replication.fetcher import Fetcher
 from ottla.replication.partition import Partition
+from ottla.replication.throttle import Throttle
 from ottla.storage.logs import Logs
 
 
@@ -29,6 +30,7 @@ class Fetchers:
         self._settings = settings
         self._tasks = tasks
         self._now_ms = now_ms
+        self._throttle = Throttle()
         self._fetchers: dict[int, Fetcher] = {}
         self._following: dict[Partition, Fetcher] = {}
 
@@ -52,7 +54,9 @@ class Fetchers:
     def _fetcher(self, leader_id: int) -> Fetcher:
         fetcher = self._fetchers.get(leader_id)
         if fetcher is None:
-            fetcher = Fetcher(leader_id, self._peers, self._logs, self._settings, self._now_ms)
+            fetcher = Fetcher(
+                leader_id, self._peers, self._logs, self._settings, self._throttle, self._now_ms
+            )
             self._fetchers[leader_id] = fetcher
             # Not before the caller's turn is over: at start-up nobody is registered yet.
             asyncio.get_running_loop().call_soon(self._tasks.spawn, fetcher.run())

@@ -15,6 +15,7 @@ from ottla.cluster.membership import Membership
 from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
+from ottla.replication.leader_throttle import LeaderThrottle
 from ottla.replication.partition import Partition
 from ottla.storage.log import Log
 from ottla.storage.log_dir import LogDir
@@ -54,6 +55,7 @@ class Partitions:
         self._topics: dict[Topic, dict[int, Partition]] = {}
         self._unopened: set[tuple[Topic, int]] = set()
         self._image = Image()
+        self.throttle = LeaderThrottle(self._node_id, settings, now_ms)
         logs.on_offline = self.went_offline
 
     @property

@@ -13,6 +13,7 @@ from ottla.protocol.header import parse_request_header
 from ottla.protocol.produce_frames import (
     PartitionResult,
     ProduceRequest,
+    encode_one_success,
     encode_produce_response,
     parse_produce,
 )
@@ -152,3 +153,12 @@ def test_records_that_claim_more_than_the_frame_holds_are_refused() -> None:
     frame[-14:-10] = (2**31 - 1).to_bytes(4, "big")
     with pytest.raises(ProtocolError, match="do not fit"):
         parse(bytes(frame), 7)
+
+
+@given(st.integers(5, 13), NAMES, SUCCESSES)
+def test_a_single_success_is_answered_like_any_other(
+    version: int, name: str, result: PartitionResult
+) -> None:
+    topic = uuid.uuid5(uuid.NAMESPACE_DNS, name).bytes if version >= 13 else name
+    usual = encode_produce_response(7, version, [(topic, [result])])
+    assert encode_one_success(7, version, topic, result[:5]) == usual

@@ -96,6 +96,18 @@ def test_what_is_written_is_committed_at_once(
     assert sleeper.woken == 1
 
 
+def test_what_has_to_wait_for_a_replica_is_not_acknowledged_at_once(partition: Partition) -> None:
+    assert [partition.acknowledges_at_once(acks) for acks in (-1, 0, 1)] == [True, False, True]
+    partition.place(placed(isr=(1, 2), replicas=(1, 2)), NOW_MS)
+    assert [partition.acknowledges_at_once(acks) for acks in (-1, 1)] == [False, True]
+    partition.place(PartitionImage(0, (1, 2), (1, 2), 2, 1, 0), NOW_MS)
+    assert not partition.acknowledges_at_once(1)
+
+
+def test_what_has_to_wait_for_a_sync_is_not_acknowledged_at_once(synced: Partition) -> None:
+    assert not any(synced.acknowledges_at_once(acks) for acks in (-1, 1))
+
+
 def test_where_every_batch_is_synced_nothing_else_is_committed(
     synced: Partition, flushes: list[Partition]
 ) -> None:

@@ -20,6 +20,7 @@ from ottla.storage.validate import (
     ValidatedBatch,
     must_decompress,
     produced_header,
+    validate_at_once,
     validate_produced,
 )
 from tests.unit.protocol.records.samples import NOW_MS, RECORDS, changed, numbered, poked
@@ -350,3 +351,39 @@ def test_damage_is_answered_with_an_error_code_or_taken_whole(data, codec, confi
 def test_the_samples_are_sound():
     assert around(SECTION) == BATCH
     assert bytes(encode_records(KEYED, NOW_MS)) == SECTION
+
+
+FIELDS = {
+    "base_offset": st.sampled_from([0, 0, 0, 1]),
+    "magic": st.sampled_from([2, 2, 2, 1]),
+    "attributes": st.integers(-0x80, 0x7F),
+    "count": st.sampled_from([3, 3, 3, 0, 4, 1000]),
+    "base_timestamp": st.sampled_from([NOW_MS, NOW_MS + 3, -1, NOW_MS + 10**9, 0]),
+    "max_timestamp": st.sampled_from([NOW_MS + 2, NOW_MS - 1, -1, NOW_MS + 10**9]),
+    "producer_id": st.sampled_from([-1, 5]),
+    "base_sequence": st.sampled_from([-1, 0]),
+}
+CONFIGS = [
+    PLAIN,
+    COMPACTED,
+    LOG_APPEND_TIME,
+    LogConfig(compression_type="uncompressed"),
+    LogConfig(max_message_bytes=len(BATCH) - 1),
+    LogConfig(segment_bytes=len(BATCH) - 1),
+    LogConfig(message_timestamp_before_max_ms=1000),
+]
+
+
+@given(st.fixed_dictionaries({}, optional=FIELDS), st.sampled_from(CONFIGS), st.booleans())
+def test_a_verdict_given_at_once_is_the_verdict_of_all_rules(fields, config, spoiled):
+    batch = bytes(changed(BATCH, **fields))
+    batch = batch[:-1] + b"\7" if spoiled else batch
+    try:
+        expected = validated(batch, config)
+    except ApiError as refused:
+        expected = ErrorCode(refused.code)
+    try:
+        found = validate_at_once(memoryview(batch), config, NOW_MS)
+    except ApiError as refused:
+        found = ErrorCode(refused.code)
+    assert found in (expected, None)

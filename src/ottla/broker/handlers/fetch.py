@@ -172,7 +172,7 @@ class _Fetch:
         records: Piece = b""
         aborted: tuple[tuple[int, int], ...] | None = () if self._request.read_committed else None
         nothing_yet = self._size == 0 and not self._cold
-        if wanted.fetch_offset == upper:
+        if wanted.fetch_offset == upper or self._is_held_back(partition):
             pass
         elif (budget > 0 or nothing_yet) and len(self._cold) < _MAX_COLD_READS:
             found = partition.read(
@@ -204,6 +204,11 @@ class _Fetch:
             return NO_LEADER
         image, placed = broker.metadata.image, partition.placed
         return closest_replica(image, placed, leadership, rack, wanted.fetch_offset)
+
+    def _is_held_back(self, partition: Partition) -> bool:
+        """Whether the fetch is that of a replica which catches up, and is throttled (KIP-73)."""
+        throttle = self._context.broker.partitions.throttle
+        return self._follower_id >= 0 and throttle.holds_back(partition, self._follower_id)
 
     def _upper(self, partition: Partition, high_watermark: int, stable: int) -> int:
         """Consumers see what is committed; followers fetch what is to become so."""
@@ -282,7 +287,8 @@ class _Fetch:
 
     def _encode(self) -> Buffers:
         session = self._opened.session
-        find = self._context.broker.partitions.find
+        partitions = self._context.broker.partitions
+        find, throttle = partitions.find, partitions.throttle
         topics: dict[str | bytes, list[PartitionData]] = {}
         endpoints = self._name_leaders() if self._urgent else ()
         for topic, data in self._data:
@@ -293,6 +299,8 @@ class _Fetch:
                 session.tell(key, data)
             if data.records and (partition := find(topic, data.partition)) is not None:
                 partition.bytes_out.add(self._context.broker.now_ms(), len(data.records))
+                if self._follower_id >= 0:
+                    throttle.sent(partition, self._follower_id, len(data.records))
             topics.setdefault(topic, []).append(data)
         return encode_fetch_response(
             self._context.correlation_id,

@@ -20,8 +20,11 @@ and two lines of `[project.scripts]`: the name with and without `.sh`.
 - `usage.py`: how `--help` is laid out.
 - `command.py`: `run`, which turns whatever goes wrong into one sentence and an exit code.
 - `connect.py`: from `--bootstrap-server` and `--command-config` to an `Admin`.
+- `client_options.py`: from `--command-property` and its older names to settings of a client.
 - `java_names.py`: what Kafka's exceptions are called, where its output names them.
+- `java_order.py`: the order in which Java's maps hold things, and Kafka's tools print them.
 - `tables.py`: columns as Kafka aligns them.
+- `streams.py`: bytes from standard input and to standard output.
 
 Commands that Kafka wrote with argparse4j (kafka-cluster, kafka-transactions) use argparse and
 `command.run_with_parser`. Nothing here imports kio, click, rich, uvloop or importlib.metadata, and

@@ -48,15 +48,20 @@ def _number(name: str, form: str) -> Deserializer:
 
 
 def _float_text(value: float, name: str) -> bytes:
-    """As Java prints it: the shortest text that reads back as the same number."""
-    digits = 9 if name == "Float" else 17
-    for precision in range(1, digits + 1):
-        text = f"{value:.{precision}g}"
-        form = _NUMBERS[name]
+    """As Java prints it: the fewest digits that read back as the same number."""
+    if value != value:
+        return b"NaN"
+    if value in (float("inf"), float("-inf")):
+        return b"Infinity" if value > 0 else b"-Infinity"
+    form = _NUMBERS[name]
+    for places in range(17):
+        text = f"{value:.{places}e}"
         if struct.pack(form, float(text)) == struct.pack(form, value):
             break
-    shown = repr(float(text))
-    return shown.replace("inf", "Infinity").replace("nan", "NaN").encode()
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(float(text)).encode()
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}".encode()
 
 
 def _uuid(data: bytes) -> bytes:

@@ -45,7 +45,7 @@ def _entry(
     path: str, number: int, row: Sequence[str], group: str | None
 ) -> tuple[str, TopicPartition, int]:
     try:
-        *named, topic, partition, offset = (cell.strip() for cell in row)
+        *named, topic, partition, offset = row
         if not named and group is not None:
             named = [group]
         [name] = named

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 _PROC: Final = Path("/proc")
 _STARTERS: Final = ("kafka-server-start", "kafka-server-start.sh")
+_WITH_VALUE: Final = ("-X", "-W")
 _SET: Final = ("--set", "--override")
 
 
@@ -49,8 +50,8 @@ def broker_arguments(words: Sequence[str]) -> list[str] | None:
     if not words or not Path(words[0]).name.startswith("python"):
         return None
     rest = list(words[1:])
-    while rest and rest[0].startswith("-") and rest[0] != "-m":
-        rest.pop(0)  # options of Python itself
+    while rest and rest[0].startswith("-") and rest[0] != "-m":  # options of Python itself
+        del rest[: 2 if rest[0] in _WITH_VALUE else 1]
     if rest[:2] == ["-m", "ottla"]:
         rest = rest[1:]
     if not rest:

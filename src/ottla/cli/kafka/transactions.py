@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Sequence
 from typing import Final, TypeVar
 
@@ -44,13 +44,7 @@ def _parser() -> ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("-v", "--version", action="version", version=KAFKA_VERSION)
-    parser.add_argument("--command-config", metavar="FILE", help="a properties file for the client")
-    parser.add_argument(
-        "--bootstrap-server",
-        metavar="host:port",
-        required=True,
-        help="brokers to ask first, with commas between several",
-    )
+    _add_brokers(parser, None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     command = commands.add_parser("list", help="list transactions")
     command.add_argument(
@@ -81,7 +75,22 @@ def _parser() -> ArgumentParser:
         "forceTerminateTransaction", help="abort the transaction of an id, whose producer is fenced"
     )
     command.add_argument("--transactionalId", required=True)
+    for command in commands.choices.values():
+        _add_brokers(command, SUPPRESS)
     return parser
+
+
+def _add_brokers(parser: ArgumentParser, default: str | None) -> None:
+    """Kafka wants these before the command; people put them behind it as well."""
+    parser.add_argument(
+        "--command-config", metavar="FILE", default=default, help="a properties file for the client"
+    )
+    parser.add_argument(
+        "--bootstrap-server",
+        metavar="host:port",
+        default=default,
+        help="REQUIRED: brokers to ask first, with commas between several",
+    )
 
 
 def _add_partition(command: ArgumentParser) -> None:
@@ -105,6 +114,8 @@ def _execute(given: Namespace) -> int:
 
 
 def _check(given: Namespace) -> None:
+    if given.bootstrap_server is None:
+        raise Failed("kafka-transactions: error: argument --bootstrap-server is required")
     if given.command == "abort" and given.start_offset is None:
         if given.producer_id is None:
             raise Failed(
