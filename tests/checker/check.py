@@ -62,6 +62,10 @@ CHECKS: Final = (
 
 def check(operations: Iterable[Operation], expectations: Expectations | None = None) -> Report:
     """Everything that the history shows to be wrong."""
-    evidence = Evidence(operations, expectations)
+    return judge(Evidence(operations, expectations))
+
+
+def judge(evidence: Evidence) -> Report:
+    """The same, of a history that was looked through already."""
     found = [anomaly for row in CHECKS for anomaly in row.find(evidence)]
     return Report(evidence.operations, found, polls.worst_lag(evidence))

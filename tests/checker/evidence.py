@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tests.checker.expectations import Expectations
@@ -55,12 +55,8 @@ class Evidence:
         everything = self.everything = in_order(operations)
         compacted = self.expectations.compacted
         # Records of compacted logs go: the checks of logs that keep everything do not see them.
-        self.compacted = [_narrowed(each, compacted.__contains__) for each in everything]
-        self.operations = (
-            [_narrowed(each, lambda key: key not in compacted) for each in everything]
-            if compacted
-            else everything
-        )
+        self.compacted = [each for each in everything if _has_to_do_with(each, compacted)]
+        self.operations = [_without(each, compacted) for each in everything]
         self.writer: dict[tuple[str, str], Operation] = {
             (sent.key, sent.value): operation
             for operation in self.operations
@@ -136,12 +132,13 @@ class Evidence:
                 log.seal()
 
 
-def _narrowed(operation: Operation, wanted: Callable[[str], bool]) -> Operation:
-    """The operation, as far as it has to do with some of the logs."""
-    if not operation.steps and not operation.keys:
+def _has_to_do_with(operation: Operation, keys: frozenset[str]) -> bool:
+    return not keys.isdisjoint(operation.keys) or any(each.key in keys for each in operation.steps)
+
+
+def _without(operation: Operation, keys: frozenset[str]) -> Operation:
+    """The operation, as far as it has to do with other logs."""
+    if not keys or not _has_to_do_with(operation, keys):
         return operation
-    return replace(
-        operation,
-        steps=tuple(each for each in operation.steps if wanted(each.key)),
-        keys=frozenset(filter(wanted, operation.keys)),
-    )
+    steps = tuple(each for each in operation.steps if each.key not in keys)
+    return replace(operation, steps=steps, keys=operation.keys - keys)

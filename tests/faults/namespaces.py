@@ -46,6 +46,10 @@ class Namespace:
         script = f"{_CHAINS}flush table inet {_TABLE}\n{lines}"
         run(*self.enter(["nft", "-f", "-"]), text=script)
 
+    def hang_up(self, address: str) -> None:
+        """Reset the connections to an address, also those on which nothing is said."""
+        run(*self.enter(["ss", "--kill", "--tcp", "dst", address]))
+
     def heal(self) -> None:
         """No rules any more."""
         self.rules()

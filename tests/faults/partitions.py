@@ -18,7 +18,8 @@ from tests.support.zookeeper import classpath
 
 PORT: Final = 9092
 DROP: Final = "drop"
-RESET: Final = "reject with tcp reset"
+RESET: Final = "tcp flags & rst == 0 reject with tcp reset"
+"""As if nobody listened there; a reset itself gets through, or nobody would hear of it."""
 LASTS_S: Final = SESSION_S + 5
 
 
@@ -86,22 +87,15 @@ def reachable_ensemble(directory: Path, servers: int) -> Iterator[LocalEnsemble]
         yield started
 
 
-def both_ways(address: str, verdict: str = DROP) -> list[str]:
+def both_ways(address: str) -> list[str]:
     """The rules that cut a broker from an address, in both directions."""
-    return [f"incoming ip saddr {address} {verdict}", f"outgoing ip daddr {address} {verdict}"]
+    return [f"incoming ip saddr {address} {DROP}", f"outgoing ip daddr {address} {DROP}"]
 
 
 def to_zookeeper(site: NetworkSite, verdict: str = DROP) -> list[str]:
-    """The rules that cut a broker from ZooKeeper, and not from the clients beside it."""
-    address = site.bridge.address
-    return [
-        rule
-        for server in site.ensemble.servers
-        for rule in (
-            f"outgoing ip daddr {address} tcp dport {server.client_port} {verdict}",
-            f"incoming ip saddr {address} tcp sport {server.client_port} {verdict}",
-        )
-    ]
+    """The rules that keep a broker from ZooKeeper, and not from the clients beside it."""
+    ports = [server.client_port for server in site.ensemble.servers]
+    return [f"outgoing ip daddr {site.bridge.address} tcp dport {port} {verdict}" for port in ports]
 
 
 def from_clients(site: NetworkSite) -> list[str]:
@@ -174,12 +168,9 @@ def leader_that_seems_dead(scene: Scene, site: NetworkSite) -> Rules:
     controller = scene.controller()
     leaders = {each.leader for each in scene.tree.states(scene.cast.source).values()}
     leader = scene.chance.choice(sorted(leaders - {controller}))
-    address = site.namespace(controller).address
     return {
-        leader: [
-            f"incoming ip saddr {address} meta l4proto tcp {RESET}",
-            f"outgoing ip daddr {address} meta l4proto tcp {RESET}",
-        ]
+        one: [f"incoming ip saddr {site.namespace(other).address} {RESET}"]
+        for one, other in ((leader, controller), (controller, leader))
     }
 
 
@@ -199,6 +190,20 @@ class Partition(Fault):
     def mend(self, scene: Scene) -> None:
         for number in BROKERS:
             network_of(scene).namespace(number).heal()
+
+
+@dataclass(slots=True)
+class Reset(Partition):
+    """The same, and connections that exist between those who are cut off are reset, too."""
+
+    def strike(self, scene: Scene) -> None:
+        site = network_of(scene)
+        rules = self.rules(scene, site)
+        for number, its in rules.items():
+            site.namespace(number).rules(*its)
+        for number in rules:
+            for other in rules:
+                site.namespace(number).hang_up(site.namespace(other).address)
 
 
 def network_of(scene: Scene) -> NetworkSite:
@@ -225,5 +230,5 @@ PARTITIONS = (
     _cut("cut-controller-zookeeper", controller_without_zookeeper),
     # Those who are cut off from the only one who may take their records wait until they are not.
     _cut("cut-clients-leader", leader_without_clients, within_s=None),
-    _cut("reset-controller-leader", leader_that_seems_dead),
+    Reset("reset-controller-leader", LASTS_S, AFTER_SESSION_S, leader_that_seems_dead),
 )

@@ -11,7 +11,7 @@ from confluent_kafka import IsolationLevel, KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.checker.anomaly import Anomaly
-from tests.checker.check import check
+from tests.checker.check import judge
 from tests.checker.cluster import WITHIN, waits
 from tests.checker.evidence import Evidence
 from tests.checker.history import Isolation, Outcome
@@ -74,7 +74,7 @@ def perform(
             stop_and_look(found)
         tell("judgement")
         evidence = Evidence(found.recorder.operations, promises)
-        report = check(found.recorder.operations, promises)
+        report = judge(evidence)
         report = replace(report, anomalies=[*report.anomalies, *tracebacks(found)])
     longest = max((wait for _, _, wait in waits(evidence) if wait is not None), default=0.0)
     name = " and ".join(fault.name for fault in faults)

@@ -1,5 +1,6 @@
 """Console commands as a person uses them: typed, piped, interrupted."""
 
+import json
 import os
 import pty
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.actors import Actors
 from tests.golden.test_scripts import typed
 from tests.support.clients import create_topic, produce, unique_name
 
@@ -131,3 +133,22 @@ def test_a_person_at_a_terminal_sees_a_prompt(ottla_bootstrap: str, topic: str) 
     read = f"kafka-console-consumer --bootstrap-server localhost:9092 --topic {topic} --partition 0"
     out, _, _ = typed(f"{read} --offset earliest --max-messages 1", ottla_bootstrap)
     assert out == "typed\n"
+
+
+def test_what_coordinators_keep_can_be_read(ottla_bootstrap: str, topic: str) -> None:
+    with Actors(ottla_bootstrap) as actors:
+        actors.commit(topic, f"{topic}:0:5")
+        actors.transaction(topic, topic, "committed")
+    line = "kafka-console-consumer --bootstrap-server localhost:9092 --from-beginning --timeout-ms 2000"
+    formatter = "--formatter org.apache.kafka.tools.consumer"
+    commits = f"{line} --topic __consumer_offsets {formatter}.OffsetsMessageFormatter"
+    out, _, code = typed(commits, ottla_bootstrap)
+    found = [json.loads(each) for each in out.splitlines() if topic in each]
+    assert code == 0
+    assert found[0]["key"] == {"type": 1, "data": {"group": topic, "topic": topic, "partition": 0}}
+    assert found[0]["value"]["data"]["offset"] == 5
+    states = f"{line} --topic __transaction_state {formatter}.TransactionLogMessageFormatter"
+    out, _, code = typed(states, ottla_bootstrap)
+    last = [json.loads(each) for each in out.splitlines() if topic in each][-1]
+    assert (code, last["key"]) == (0, {"type": 0, "data": {"transactionalId": topic}})
+    assert last["value"]["data"]["transactionStatus"] == 4  # complete, committed

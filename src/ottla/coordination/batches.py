@@ -1,6 +1,6 @@
 """Pure: the batch that a coordinator appends: keys and values of one moment, without headers, never compressed.
 
-Written by hand because every commit pays for it: 3 us for one record, where the general builder takes 11.
+Written by hand because every commit pays for it: 2.2 us for one record, where the general builder takes 5.2.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def parse_produce(buf: memoryview, pos: int, version: int) -> ProduceRequest:
 def _parse_one_plain(buf: memoryview, pos: int) -> ProduceRequest | None:
     """A request without a transaction for one partition; None for any other, or a damaged one.
 
-    Small requests are nearly always of this kind, and it takes half the time of the general way.
+    Small requests are nearly always of this kind: 1.2 us, where the general way takes 1.9.
     """
     if len(buf) < pos + _TO_NAME:
         return None
@@ -102,7 +102,7 @@ def _parse_one_plain(buf: memoryview, pos: int) -> ProduceRequest | None:
 
 
 def _parse_one_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest | None:
-    """The same for the flexible versions, where it takes a third of the time."""
+    """The same for the flexible versions: 1.7 us, where the general way takes 3."""
     if len(buf) < pos + _TO_FLEXIBLE_NAME:
         return None
     no_id, acks, timeout_ms, topic_count, size = _ONE_FLEXIBLE_TOPIC.unpack_from(buf, pos)
@@ -239,7 +239,7 @@ def encode_produce_response(
 def encode_one_success(
     correlation_id: int, version: int, topic: str | bytes, result: tuple[int, int, int, int, int]
 ) -> bytes:
-    """The same, from version 5 on, where there is one result, and nothing to complain of: 0.5 us instead of 1.5."""
+    """The same, from version 5 on, where there is one result, and nothing to complain of: 0.5 us instead of 1.9."""
     pack, size, before, behind = _one_success(version, topic)
     return pack(size, correlation_id, before, *result, behind)
 

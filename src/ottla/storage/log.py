@@ -226,7 +226,7 @@ class Log:
             completed = self.producers.update(header, base_offset, now_ms, marker)
             if completed is not None:
                 self._note_completed(segment, completed)
-        # Not Appended(...), which is a Python function: a quarter of a microsecond for each batch.
+        # Not Appended(...), which is a Python function and takes almost twice as long.
         return tuple.__new__(Appended, (base_offset, last_offset, self.start_offset, False))
 
     def append_replicated(self, batches: Buffer, now_ms: int) -> int:

@@ -116,7 +116,7 @@ def _plain_header(records: memoryview, config: LogConfig, now_ms: int) -> BatchH
     """The header of a batch that goes into the log as it is; None leaves the verdict to the rules below.
 
     No condition here is weaker than theirs. Nearly all batches meet them all, and then one pass over the fields takes
-    1.5 us, where the rules take 5, more than a small batch costs otherwise.
+    1.5 us, where the rules take 2.5; in the midst of a request, where everything is slower, the gain is 3 us of 22.
     """
     size = len(records)
     if size < HEADER_SIZE:

@@ -8,6 +8,7 @@ from ottla.protocol.apis.delete_groups import DeleteGroupsRequest
 from ottla.protocol.apis.describe_groups import DescribeGroupsRequest
 from ottla.protocol.apis.list_groups import ListGroupsRequest
 from ottla.protocol.errors import ErrorCode
+from tests.conftest import SETTINGS
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.consumer_members import join_request, owning_member, topic_id
 from tests.unit.broker.handlers.groups import new_group
@@ -18,7 +19,7 @@ def test_a_member_gets_what_it_wants(client: Client, version: int) -> None:
     topic, group = client.new_topic(partitions=2), new_group(client)
     member = owning_member(client, group, topic, version)
     assert (member.member_id, member.member_epoch) == ("member-of-the-test", 2)
-    assert member.heartbeat_interval_ms == 5000
+    assert member.heartbeat_interval_ms == int(SETTINGS["group.consumer.heartbeat.interval.ms"])
     [owned] = member.assignment.topic_partitions
     assert (owned.topic_id, sorted(owned.partitions)) == (topic_id(client, topic), [0, 1])
 

@@ -1,3 +1,5 @@
+"""Settings of clients from a file, from pairs and from older names."""
+
 from pathlib import Path
 
 import pytest

@@ -1,3 +1,5 @@
+"""What Kafka's deserializers make of bytes, printed as Java prints it."""
+
 import struct
 from uuid import UUID
 

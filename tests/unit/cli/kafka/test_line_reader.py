@@ -1,3 +1,5 @@
+"""What a line for the console producer holds."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

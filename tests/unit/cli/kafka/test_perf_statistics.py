@@ -1,3 +1,5 @@
+"""What performance tests send, count and print."""
+
 import re
 from itertools import islice
 from pathlib import Path

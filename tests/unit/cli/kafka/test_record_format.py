@@ -1,3 +1,5 @@
+"""Records as Kafka's formatters print them."""
+
 import pytest
 
 from ottla.cli.kafka.options import UsageError

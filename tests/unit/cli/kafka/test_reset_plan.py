@@ -1,3 +1,5 @@
+"""Plans of new offsets, written as CSV and read back."""
+
 from pathlib import Path
 
 import pytest

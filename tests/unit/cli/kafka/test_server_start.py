@@ -1,3 +1,5 @@
+"""What may follow kafka-server-start."""
+
 import pytest
 
 from ottla.cli.kafka.options import Failed

@@ -1,3 +1,5 @@
+"""Columns as Kafka's tools align them."""
+
 from ottla.cli.kafka.tables import lines
 
 

@@ -1,3 +1,5 @@
+"""Dates and durations that people type."""
+
 import pytest
 
 from ottla.cli.kafka.options import Failed
