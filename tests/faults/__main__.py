@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import time
@@ -58,21 +59,19 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total, self.done = total, 0
         self.began = time.monotonic()
-        self._live = sys.stderr.isatty()
+        self._live = sys.stdout.isatty()
 
     def tell(self, name: str, what: str) -> None:
         """Something has begun."""
         if self._live:
             minutes = (time.monotonic() - self.began) / 60
             line = f"[{self.done + 1}/{self.total}, {minutes:.0f} min] {name}: {what}"
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{line}", end="", flush=True)
 
     def ended(self, line: str) -> None:
         """A run has ended."""
         self.done += 1
-        if self._live:
-            print("\r\033[K", end="", file=sys.stderr)
-        print(line, flush=True)
+        print(f"\r\033[K{line}" if self._live else line, flush=True)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -119,6 +118,12 @@ def run_once(fault: Fault, tally: Tally, directory: Path, told: argparse.Namespa
     )
 
 
+def silence_clients(log: Path) -> None:
+    """What client libraries say when brokers die goes to a file, not between the lines of the report."""
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())
+
+
 def summary(tallies: dict[str, Tally], seconds: float) -> str:
     """What ran, how often and for how long."""
     lines = [f"{'fault':<34} runs strikes operations  seconds  longest wait  verdict"]
@@ -147,6 +152,8 @@ def main() -> int:
         return 0
     chosen = [BY_NAME[name] for name in told.names] or list(FAULTS)
     directory = told.directory or Path(mkdtemp(prefix="ottla-faults-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    silence_clients(directory / "clients.log")
     tallies = {fault.name: Tally() for fault in chosen}
     progress = Progress(len(chosen) * told.runs)
     for seed in range(told.seed, told.seed + told.runs):
