@@ -8,6 +8,7 @@ from confluent_kafka.admin import AdminClient, PartitionMetadata
 
 from tests.support.broker import OttlaBroker
 from tests.support.waiting import wait_for
+from tools.probe import broker_count
 
 # A broker that dies is noticed by its connections, not by its session; one that hangs is by this.
 SETTINGS = {
@@ -44,9 +45,14 @@ class Cluster:
         return ",".join(each.bootstrap for each in self.brokers.values() if each.port)
 
     def start(self) -> None:
-        """Start all brokers, one after the other."""
+        """Start all brokers, one after the other; each knows all of them when this returns."""
         for broker in self.brokers.values():
             broker.start()
+        for broker in self.brokers.values():
+            wait_for(
+                lambda broker=broker: broker_count(broker.host, broker.port) == len(self.brokers),  # type: ignore[misc]
+                f"broker {broker.broker_id} to know all others",
+            )
 
     def kill(self) -> None:
         """End all of it."""

@@ -77,13 +77,16 @@ class Controller:
         """Tries to become the controller, in one step that also begins a new epoch.
 
         `instead_of` names a controller that is dead although the tree does not know it yet: its node is replaced in
-        the same step. Whoever else tries that loses, since the epoch has moved on.
+        the same step. Whoever else tries that loses, since the epoch has moved on, or since another rules by then.
         """
         async with self._electing:
             return self.is_active or await self._elect(now_ms, instead_of)
 
     async def _elect(self, now_ms: int, instead_of: int | None) -> bool:
         epoch, count = await self._next_epoch()
+        # After the epoch: nobody can have come to rule since then without moving it on.
+        if instead_of is not None and await self._ruler() != instead_of:
+            return False
         claim = znodes.encode_controller(self._broker_id, now_ms)
         ops: list[Op] = [count]
         if instead_of is not None:
@@ -110,6 +113,13 @@ class Controller:
             return 1, Create(path, znodes.encode_number(1))
         epoch = znodes.decode_number(path, data) + 1
         return epoch, Set(path, znodes.encode_number(epoch), stat.version)
+
+    async def _ruler(self) -> int | None:
+        try:
+            data, _ = await self._metadata.tree.get(znodes.CONTROLLER)
+        except NoNode:
+            return None
+        return znodes.decode_controller(znodes.CONTROLLER, data)
 
     async def _was_elected(self, epoch: int) -> bool:
         """Whether a step of unknown outcome took effect: the node is this session's, and the epoch is that one."""

@@ -17,6 +17,8 @@ from ottla.cluster.peers import Peers
 
 log = logger(__name__)
 
+Life = tuple[int, int]
+"""A broker by its id, and the epoch of one registration of it."""
 Suspect = Callable[[int, int], Awaitable[None]]
 
 _RETRY_S: Final = 0.1
@@ -28,38 +30,56 @@ class Watchdog:
     def __init__(self, peers: Peers, suspect: Suspect) -> None:
         self._peers = peers
         self._suspect = suspect
-        self._watched: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._watched: dict[Life, asyncio.Task[None]] = {}
+        self._suspected: dict[Life, asyncio.Task[None]] = {}
+        # The life in which each broker has answered: it registers before it listens, so a refusal alone says nothing.
+        self._seen: dict[int, int] = {}
 
     def watch(self, brokers: Mapping[int, int]) -> None:
         """Watch over these brokers, in the lives that their epochs name, and over no others."""
         wanted = set(brokers.items())
         for life in set(self._watched) - wanted:
-            self._watched.pop(life).cancel()
-        for life in wanted - set(self._watched):
-            self._watched[life] = asyncio.create_task(self._watch(*life), name=f"watch {life}")
+            task = self._watched.pop(life)
+            # Who is suspected is no longer watched as soon as the suspicion has some effect: it must have all of it.
+            if life not in self._suspected:
+                task.cancel()
+        for life in wanted - set(self._watched) - set(self._suspected):
+            self._watched[life] = asyncio.create_task(self._watch(life), name=f"watch {life}")
 
     async def close(self) -> None:
         """Watch over nobody any more."""
-        watched = tuple(self._watched.values())
-        self.watch({})
-        await asyncio.gather(*watched, return_exceptions=True)
+        tasks = {*self._watched.values(), *self._suspected.values()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _watch(self, broker_id: int, epoch: int) -> None:
-        seen = False
+    async def _watch(self, life: Life) -> None:
+        broker_id, epoch = life
         while True:
             try:
                 connection = await self._peers.open(broker_id)
             except BrokerUnreachable as failure:
-                if seen and failure.refused:
+                if failure.refused and self._seen.get(broker_id) == epoch:
                     log.warning("broker is dead", broker=broker_id, epoch=epoch)
-                    await self._suspect(broker_id, epoch)
+                    await self._tell(life)
             except (ClientError, ApiError) as failure:
                 log.info("broker not reached", broker=broker_id, reason=str(failure))
             else:
-                seen = True
+                self._seen[broker_id] = epoch
                 try:
                     await connection.lost()
                 finally:
                     await connection.close()
                 continue
+            if self._watched.get(life) is not asyncio.current_task():
+                return  # nobody wants to know any more
             await asyncio.sleep(_RETRY_S)
+
+    async def _tell(self, life: Life) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._suspected[life] = task
+        try:
+            await self._suspect(*life)
+        finally:
+            del self._suspected[life]

@@ -162,3 +162,15 @@ async def test_a_thousand_partitions_are_made_at_once_and_quickly(tmp_path: Path
         assert result.error is ErrorCode.NONE
         assert len(metadata.image.topics["a"].partitions) == 1000
         assert took_s < 1.0  # measured 0.06
+
+
+@story
+async def test_only_the_controller_that_was_named_is_replaced(tmp_path: Path) -> None:
+    async with controlled(tmp_path / "tree", brokers=3) as (_, metadata):
+        second = Controller(metadata, LiveSettings(Settings()), 2)
+        third = Controller(metadata, LiveSettings(Settings()), 3)
+        assert await second.elect(2, instead_of=1)
+        assert not await third.elect(3, instead_of=1), "another rules already"
+        assert metadata.image.controller_id == 2
+        [made] = await second.create_topics([NewTopic("a")])
+        assert made.error is ErrorCode.NONE
