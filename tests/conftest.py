@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.broker import OttlaBroker
 from tests.support.java import run_java
@@ -21,6 +22,10 @@ from tests.support.requirements import requires
 if TYPE_CHECKING:
     from ottla.node.ensemble import LocalEnsemble
     from tests.support.wire import Wire
+
+# How long an example takes says something of the machine, not of the code; tests that measure do so by themselves.
+hypothesis_settings.register_profile("ottla", deadline=None)
+hypothesis_settings.load_profile("ottla")
 
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
 SETTINGS = {
