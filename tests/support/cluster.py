@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, PartitionMetadata
@@ -49,10 +50,10 @@ class Cluster:
         for broker in self.brokers.values():
             broker.start()
         for broker in self.brokers.values():
-            wait_for(
-                lambda broker=broker: broker_count(broker.host, broker.port) == len(self.brokers),  # type: ignore[misc]
-                f"broker {broker.broker_id} to know all others",
-            )
+            wait_for(partial(self._is_complete, broker), "a broker to know all others")
+
+    def _is_complete(self, broker: OttlaBroker) -> bool:
+        return broker_count(broker.host, broker.port) == len(self.brokers)
 
     def kill(self) -> None:
         """End all of it."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
+from uuid import UUID
 
+from ottla.base.ids import TopicPartition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.fetch_frames import FetchPartition, FetchRequest, PartitionData
 
@@ -52,6 +54,10 @@ class Session:
                 self.partitions.pop((topic, index), None)
                 self.told.pop((topic, index), None)
 
+    def key_of(self, tp: TopicPartition, topic_id: UUID) -> Key:
+        """What a partition is called in this session."""
+        return (topic_id.bytes if self.uses_topic_ids else tp.topic), tp.partition
+
     def is_news(self, key: Key, data: PartitionData) -> bool:
         """Whether an incremental reply must mention the partition."""
         return bool(
@@ -80,7 +86,14 @@ class Opened(NamedTuple):
     error: int = 0
     session: Session | None = None
     incremental: bool = False
-    partitions: list[tuple[Topic, FetchPartition]] = []  # noqa: RUF012  (never mutated)
+    named: list[tuple[Topic, FetchPartition]] = []  # noqa: RUF012  (never mutated)
+
+    @property
+    def partitions(self) -> list[tuple[Topic, FetchPartition]]:
+        """Those that the request names, and with an incremental one all that it does not name again."""
+        if self.session is None or not self.incremental:
+            return self.named
+        return [(key[0], partition) for key, partition in self.session.partitions.items()]
 
 
 class FetchSessions:
@@ -122,8 +135,7 @@ class FetchSessions:
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.last_used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
-        listed = [(key[0], partition) for key, partition in session.partitions.items()]
-        return Opened(0, session, True, listed)
+        return Opened(0, session, True, list(_partitions_of(request)))
 
     def _open_full(self, request: FetchRequest, uses_topic_ids: bool, now_ms: int) -> Opened:
         self._sessions.pop(request.session_id, None)

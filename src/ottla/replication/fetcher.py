@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Final
 from uuid import UUID
@@ -51,6 +52,7 @@ _SOON_OVER: Final = frozenset(
     )
 )
 _SOON_MS: Final = 20
+_LOOK_AT_ALL_S: Final = 0.5
 # Whoever lifts a throttle does not wait for what is owed under it.
 _LONGEST_REST_MS: Final = 200
 
@@ -76,6 +78,9 @@ class Fetcher:
         self._followed: dict[Key, Partition] = {}
         # Partitions that failed or are held back, and when to try again: by the loop's clock.
         self._resting: dict[Key, float] = {}
+        # What may have to be told of since the last fetch; now and then everything may.
+        self._touched: set[Key] = set()
+        self._looked_at_all = -math.inf
         self._session = FollowerSession()
         self._something = asyncio.Event()
         self._connection: Connection | None = None
@@ -90,6 +95,7 @@ class Fetcher:
         key = _key(partition)
         self._resting.pop(key, None)
         self._followed[key] = partition
+        self._touched.add(key)
         self._something.set()
 
     def forget(self, partition: Partition) -> None:
@@ -97,6 +103,7 @@ class Fetcher:
         key = _key(partition)
         self._followed.pop(key, None)
         self._resting.pop(key, None)
+        self._touched.add(key)
 
     async def run(self) -> None:
         """Fetch for ever; a leader that cannot be reached is tried again and again."""
@@ -119,11 +126,12 @@ class Fetcher:
     async def _fetch_on(self, connection: Connection) -> None:
         while True:
             wanted = self._wanted()
-            if not wanted:
+            if len(self._resting) == len(self._followed):
                 self._something.clear()
                 await self._rest()
                 continue
             config = self._settings.now.replication
+            self._touched.clear()
             topics, forgotten = self._session.next(wanted)
             request = FetchRequest(
                 replica_state=ReplicaState(
@@ -142,23 +150,31 @@ class Fetcher:
             response = await connection.ask(request, timeout_ms=timeout_ms)
             await self._take(connection, response)
 
-    def _wanted(self) -> dict[Key, Wanted]:
+    def _wanted(self) -> dict[Key, Wanted | None]:
+        """What is wanted of partitions of which that may have changed; None of those that are not fetched now."""
         now = asyncio.get_running_loop().time()
-        self._resting = {key: until for key, until in self._resting.items() if until > now}
-        max_bytes = self._settings.now.replication.replica_fetch_max_bytes
-        wanted = {}
-        for key, partition in self._followed.items():
-            if key in self._resting or self._is_held_back(key, partition):
-                continue
-            log = partition.log
-            wanted[key] = Wanted(
-                partition.leader_epoch,
-                log.end_offset,
-                log.epochs.epoch_of(log.end_offset - 1) if log.end_offset else -1,
-                log.start_offset,
-                max_bytes,
-            )
-        return wanted
+        if self._resting:
+            rested = [key for key, until in self._resting.items() if until <= now]
+            for key in rested:
+                del self._resting[key]
+            self._touched.update(rested)
+        if self._session.knows_nothing or now - self._looked_at_all >= _LOOK_AT_ALL_S:
+            self._looked_at_all = now
+            self._touched.update(self._followed)
+        return {key: self._wanted_of(key) for key in self._touched}
+
+    def _wanted_of(self, key: Key) -> Wanted | None:
+        partition = self._followed.get(key)
+        if partition is None or key in self._resting or self._is_held_back(key, partition):
+            return None
+        log = partition.log
+        return Wanted(
+            partition.leader_epoch,
+            log.end_offset,
+            log.epochs.epoch_of(log.end_offset - 1) if log.end_offset else -1,
+            log.start_offset,
+            self._settings.now.replication.replica_fetch_max_bytes,
+        )
 
     def _is_held_back(self, key: Key, partition: Partition) -> bool:
         """Whether a replica that catches up has to wait (KIP-73); one that is in sync never has."""
@@ -197,7 +213,9 @@ class Fetcher:
         unsynced = []
         for topic in response.responses:
             for data in topic.partitions:
-                partition = self._followed.get((topic.topic_id, data.partition_index))
+                key = topic.topic_id, data.partition_index
+                self._touched.add(key)
+                partition = self._followed.get(key)
                 if partition is None or partition.is_leader:
                     continue  # it moved while the fetch was on its way
                 try:
@@ -261,7 +279,9 @@ class Fetcher:
         if isinstance(failure, ApiError) and failure.code in _SOON_OVER:
             pause_ms = min(pause_ms, _SOON_MS)
         loop = asyncio.get_running_loop()
-        self._resting[_key(partition)] = loop.time() + pause_ms / 1000
+        key = _key(partition)
+        self._resting[key] = loop.time() + pause_ms / 1000
+        self._touched.add(key)
 
 
 def _key(partition: Partition) -> Key:

@@ -39,11 +39,25 @@ class FollowerSession:
         self.epoch = _FIRST_EPOCH
         self._told: dict[Key, Wanted] = {}
 
-    def next(self, wanted: Mapping[Key, Wanted]) -> tuple[list[FetchTopic], list[ForgottenTopic]]:
-        """What to name in the next fetch, and what to have forgotten."""
-        news = {key: each for key, each in wanted.items() if self._told.get(key) != each}
-        gone = [key for key in self._told if key not in wanted]
-        self._told = dict(wanted)
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether the next fetch must name everything."""
+        return self.id == _NO_SESSION
+
+    def next(
+        self, wanted: Mapping[Key, Wanted | None]
+    ) -> tuple[list[FetchTopic], list[ForgottenTopic]]:
+        """What to name in the next fetch, and what to have forgotten, of partitions that may have changed.
+
+        None stands for one that is not to be fetched now.
+        """
+        told, news, gone = self._told, {}, []
+        for key, each in wanted.items():
+            if each is None:
+                if told.pop(key, None) is not None:
+                    gone.append(key)
+            elif told.get(key) != each:
+                told[key] = news[key] = each
         return _topics(news), _forgotten(gone)
 
     def answered(self, session_id: int) -> None:

@@ -44,6 +44,9 @@ class Watch(Protocol):
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""
 
+    def changed(self, partition: Partition, *, wake: bool) -> None:
+        """Its followers have something to fetch or to hear; with `wake`, at once."""
+
 
 class Partition:
     """One replica of a partition, as its leader or as a follower.
@@ -54,7 +57,7 @@ class Partition:
     """
 
     __slots__ = (
-        "_committed", "_fetch_waiters", "_held", "_me", "_replica_waiters", "_watch", "bytes_in", "bytes_out",
+        "_committed", "_fetch_waiters", "_held", "_me", "_watch", "bytes_in", "bytes_out",
         "is_leader", "leader_epoch", "leadership", "log", "messages_in", "placed", "tp",
     )  # fmt: skip
 
@@ -74,7 +77,6 @@ class Partition:
         self._watch = watch
         self.bytes_in, self.bytes_out, self.messages_in = RateRing(), RateRing(), RateRing()
         self._fetch_waiters: set[FetchWaiter] = set()
-        self._replica_waiters: set[FetchWaiter] = set()
         self._committed: deque[tuple[int, Callable[[int], None]]] = deque()
         self._held: deque[tuple[int, Callable[[int], None]]] = deque()
         self.placed = placed
@@ -150,9 +152,8 @@ class Partition:
         if log.wants_sync:
             self._watch.flush(self)
         self.advance_high_watermark()
-        if self._replica_waiters:
-            for waiter in tuple(self._replica_waiters):
-                waiter.wake()
+        if self.leadership is not None:
+            self._watch.changed(self, wake=True)
         return appended
 
     def replica_fetched(self, broker_id: int, broker_epoch: int, offset: int, now_ms: int) -> None:
@@ -300,15 +301,9 @@ class Partition:
         log.high_watermark = held
         if self._committed:
             _settle(self._committed, held)
-        if self.leadership is not None and self.leadership.tells_at_once:
-            self.wake()
-        else:
-            for waiter in tuple(self._fetch_waiters):
-                waiter.wake()
-
-    def add_replica_waiter(self, waiter: FetchWaiter) -> None:
-        """Have a follower's fetch woken as soon as something is appended."""
-        self._replica_waiters.add(waiter)
+        if self.leadership is not None:
+            self._watch.changed(self, wake=self.leadership.tells_at_once)
+        self._wake_readers()
 
     def add_waiter(self, waiter: FetchWaiter) -> None:
         """Have `waiter` woken whenever there may be more to read."""
@@ -317,11 +312,15 @@ class Partition:
     def remove_waiter(self, waiter: FetchWaiter) -> None:
         """`waiter` has its answer."""
         self._fetch_waiters.discard(waiter)
-        self._replica_waiters.discard(waiter)
 
     def wake(self) -> None:
         """Let every long poll look again."""
-        for waiter in (*self._fetch_waiters, *self._replica_waiters):
+        self._wake_readers()
+        if len(self.placed.replicas) > 1:
+            self._watch.changed(self, wake=True)
+
+    def _wake_readers(self) -> None:
+        for waiter in tuple(self._fetch_waiters):
             waiter.wake()
 
     def advance_start_offset(self, offset: int) -> int:

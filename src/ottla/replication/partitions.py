@@ -15,6 +15,7 @@ from ottla.cluster.membership import Membership
 from ottla.config.live import LiveSettings
 from ottla.config.log import LogConfig
 from ottla.protocol.errors import ErrorCode
+from ottla.replication.follower_news import FollowerNews
 from ottla.replication.leader_throttle import LeaderThrottle
 from ottla.replication.partition import Partition
 from ottla.storage.log import Log
@@ -52,6 +53,7 @@ class Partitions:
         self.on_placed: Callable[[Partition], None] = _nobody
         self.on_removed: Callable[[Partition], None] = _nobody
         self.on_caught_up: Callable[[Partition], None] = _nobody
+        self.news = FollowerNews()
         self._topics: dict[Topic, dict[int, Partition]] = {}
         self._unopened: set[tuple[Topic, int]] = set()
         self._image = Image()
@@ -225,6 +227,10 @@ class Partitions:
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""
         self.on_caught_up(partition)
+
+    def changed(self, partition: Partition, *, wake: bool) -> None:
+        """Its followers have something to fetch or to hear."""
+        self.news.note(partition, wake=wake)
 
     def flush(self, partition: Partition) -> None:
         """Sync beside the loop; one sync serves everything that was appended before it began."""

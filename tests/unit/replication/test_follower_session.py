@@ -7,11 +7,14 @@ from ottla.replication.follower_session import FollowerSession, Key, Wanted
 TOPIC = uuid.UUID(int=7)
 
 
-def wanted(*offsets: int) -> dict[Key, Wanted]:
-    return {(TOPIC, n): Wanted(3, offset, 2, 0, 1024) for n, offset in enumerate(offsets)}
+def wanted(*offsets: int | None) -> dict[Key, Wanted | None]:
+    return {
+        (TOPIC, n): None if offset is None else Wanted(3, offset, 2, 0, 1024)
+        for n, offset in enumerate(offsets)
+    }
 
 
-def named(session: FollowerSession, want: dict[Key, Wanted]) -> tuple[list[int], list[int]]:
+def named(session: FollowerSession, want: dict[Key, Wanted | None]) -> tuple[list[int], list[int]]:
     """The partitions that the next fetch names, and those it has forgotten."""
     topics, forgotten = session.next(want)
     return (
@@ -35,7 +38,20 @@ def test_what_is_no_longer_followed_is_forgotten() -> None:
     session = FollowerSession()
     named(session, wanted(5, 5))
     session.answered(77)
-    assert named(session, wanted(5)) == ([], [1])
+    assert named(session, wanted(5, None)) == ([], [1])
+    session.answered(77)
+    assert named(session, wanted(5, None)) == ([], []), "once is enough"
+    session.answered(77)
+    assert named(session, wanted(5, 5)) == ([1], [])
+
+
+def test_what_is_not_looked_at_stays_as_it_was() -> None:
+    session = FollowerSession()
+    named(session, wanted(5, 5))
+    session.answered(77)
+    assert named(session, {}) == ([], [])
+    session.answered(77)
+    assert named(session, wanted(6)) == ([0], [])
 
 
 def test_without_a_session_every_fetch_is_full() -> None:

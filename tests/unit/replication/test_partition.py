@@ -38,6 +38,7 @@ class Watch:
     def __init__(self, flushes: list[Partition]) -> None:
         self.flush = flushes.append
         self.caught_up = lambda partition: None
+        self.changed = lambda partition, wake: None
         self.leads = lambda placed: placed.leader == 1
 
 

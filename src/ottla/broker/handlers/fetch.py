@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ottla.base.errors import ApiError, StorageError
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
-from ottla.broker.fetch_sessions import Opened
+from ottla.broker.fetch_sessions import Key, Opened, Topic
 from ottla.broker.leader_hints import hinted_nodes, leader_hint
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.topic_views import Node
@@ -27,6 +27,7 @@ from ottla.protocol.fetch_frames import (
     parse_fetch,
 )
 from ottla.replication.closest import closest_replica
+from ottla.replication.follower_news import News
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.fs import FileRegion
 
@@ -61,8 +62,8 @@ class _Fetch:
     """One request under way; it may look at its partitions several times before it answers."""
 
     __slots__ = (
-        "_cold", "_context", "_data", "_follower_id", "_max_bytes", "_min_bytes", "_opened", "_pending",
-        "_request", "_scheduled", "_size", "_timer", "_unknown", "_urgent",
+        "_cold", "_context", "_data", "_follower_id", "_kept", "_max_bytes", "_min_bytes", "_news", "_opened",
+        "_partitions", "_pending", "_request", "_scheduled", "_size", "_timer", "_unknown", "_urgent",
     )  # fmt: skip
 
     def __init__(self, context: RequestContext, request: FetchRequest, opened: Opened) -> None:
@@ -76,21 +77,55 @@ class _Fetch:
         self._max_bytes = min(request.max_bytes, context.broker.partitions.fetch_max_bytes)
         # More than may be sent would never be there.
         self._min_bytes = min(request.min_bytes, self._max_bytes)
-        # Partitions that do not exist are told with the rest: they hurry the reply only when that is news.
-        self._unknown = len(opened.partitions) - 1
+        # Of a follower's fetch: what has changed, and what else must be looked at. None: everything.
+        self._news: News | None = None
+        self._kept: list[tuple[Topic, FetchPartition]] | None = None
 
     def start(self) -> Reply:
         if self._follower_id >= 0:
+            self._open_news()
             self._note_progress()
+        if self._kept is None:
+            self._partitions = self._opened.partitions
+        else:
+            self._look_at_news()
+        # Partitions that do not exist are told with the rest: they hurry the reply only when that is news.
+        self._unknown = len(self._partitions) - 1
         self._collect()
         if self._cold:
             self._pending = Pending(blocking=False, large=True)
             self._read_cold()
-        elif self._is_enough() or self._request.max_wait_ms <= 0 or not self._opened.partitions:
+        elif self._is_enough() or self._request.max_wait_ms <= 0 or self._is_about_nothing():
             return self._encode()
         else:
             self._wait()
         return self._pending
+
+    def _open_news(self) -> None:
+        broker, session = self._context.broker, self._opened.session
+        session_id, now_ms = (session.id if session is not None else 0), broker.now_ms()
+        news = broker.partitions.news.of(self._follower_id)
+        if self._opened.incremental and news is not None and news.suffices(session_id, now_ms):
+            self._news, self._kept = news, self._opened.named
+        else:
+            self._news = broker.partitions.news.begin(self._follower_id, session_id, now_ms)
+
+    def _look_at_news(self) -> None:
+        """Look at what has changed, what has waited longest first, and at what was kept."""
+        session = self._opened.session
+        if self._kept is None or self._news is None or session is None:
+            return
+        found: dict[Key, FetchPartition] = {}
+        for partition in self._news.changed:
+            key = session.key_of(partition.tp, partition.topic_id)
+            if (wanted := session.partitions.get(key)) is not None:
+                found[key] = wanted
+        for topic, wanted in self._kept:
+            found.setdefault((topic, wanted.partition), wanted)
+        self._partitions = [(key[0], wanted) for key, wanted in found.items()]
+
+    def _is_about_nothing(self) -> bool:
+        return not self._partitions and not self._opened.incremental
 
     def _note_progress(self) -> None:
         """A follower holds everything below what it asks for, now that it asks.
@@ -99,7 +134,8 @@ class _Fetch:
         this very fetch must find it.
         """
         partitions, now_ms = self._context.broker.partitions, self._context.broker.now_ms()
-        for topic, wanted in self._opened.partitions:
+        listed = self._opened.partitions if self._kept is None else self._kept
+        for topic, wanted in listed:
             try:
                 partition = partitions.leader(topic, wanted.partition)
                 partition.check_leader_epoch(wanted.current_leader_epoch)
@@ -121,7 +157,7 @@ class _Fetch:
         unknown = 0
         partitions = self._context.broker.partitions
         find = partitions.readable if self._may_follow else partitions.leader
-        for topic, wanted in self._opened.partitions:
+        for topic, wanted in self._partitions:
             try:
                 data = self._read(
                     find(topic, wanted.partition), wanted, self._max_bytes - self._size
@@ -241,15 +277,27 @@ class _Fetch:
         self._timer = self._context.broker.loop.call_later(
             self._request.max_wait_ms / 1000, self._answer
         )
+        if self._news is not None:
+            self._news.waiter = self
+            self._keep_news()
+            return
         for partition in self._hosted():
-            if self._follower_id >= 0:
-                partition.add_replica_waiter(self)
-            else:
-                partition.add_waiter(self)
+            partition.add_waiter(self)
+
+    def _keep_news(self) -> None:
+        """Everything was looked at: from now on only what changes, and what is to be told anyway."""
+        session = self._opened.session
+        if self._kept is None and self._opened.incremental and session is not None:
+            told = zip(self._partitions, self._data, strict=True)
+            self._kept = [
+                listed
+                for listed, (topic, data) in told
+                if session.is_news((topic, data.partition), data) or self._is_left_out(listed, data)
+            ]
 
     def _hosted(self) -> list[Partition]:
         find = self._context.broker.partitions.find
-        found = (find(topic, wanted.partition) for topic, wanted in self._opened.partitions)
+        found = (find(topic, wanted.partition) for topic, wanted in self._partitions)
         return [partition for partition in found if partition is not None]
 
     def wake(self) -> None:
@@ -262,6 +310,7 @@ class _Fetch:
         self._scheduled = False
         if self._pending is None or self._pending.done:
             return
+        self._look_at_news()
         self._collect()
         if self._is_enough() or self._cold:
             self._complete()
@@ -269,6 +318,7 @@ class _Fetch:
     def _answer(self) -> None:
         """The client's patience has ended: give what there is."""
         if self._pending is not None and not self._pending.done:
+            self._look_at_news()
             self._collect()
             self._complete()
 
@@ -282,8 +332,11 @@ class _Fetch:
     def _stop_waiting(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        for partition in self._hosted():
-            partition.remove_waiter(self)
+        if self._news is None:
+            for partition in self._hosted():
+                partition.remove_waiter(self)
+        elif self._news.waiter is self:
+            self._news.waiter = None
 
     def _encode(self) -> Buffers:
         session = self._opened.session
@@ -291,6 +344,8 @@ class _Fetch:
         find, throttle = partitions.find, partitions.throttle
         topics: dict[str | bytes, list[PartitionData]] = {}
         endpoints = self._name_leaders() if self._urgent else ()
+        if self._news is not None:
+            self._settle_news(self._news)
         for topic, data in self._data:
             if session is not None:
                 key = (topic, data.partition)
@@ -311,6 +366,25 @@ class _Fetch:
             len(topics),
             endpoints,
         )
+
+    def _settle_news(self, news: News) -> None:
+        """What is told now is no news any more; what could not be sent is, or becomes so."""
+        find = self._context.broker.partitions.find
+        for listed, (topic, data) in zip(self._partitions, self._data, strict=True):
+            partition = find(topic, data.partition)
+            if partition is None:
+                continue
+            if self._is_left_out(listed, data):
+                news.changed.setdefault(partition)
+            else:
+                news.changed.pop(partition, None)
+
+    def _is_left_out(self, listed: tuple[Topic, FetchPartition], data: PartitionData) -> bool:
+        """Whether a follower was not sent what it lacks, for want of room or because it is held back."""
+        if data.records or data.error or data.diverging_epoch is not None:
+            return False
+        partition = self._context.broker.partitions.find(listed[0], data.partition)
+        return partition is not None and listed[1].fetch_offset < partition.log.end_offset
 
     def _name_leaders(self) -> list[Node]:
         """Say of partitions that moved who leads them; where those are reached."""
