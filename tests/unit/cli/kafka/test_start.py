@@ -1,9 +1,9 @@
 """Commands start at once: they import little, and answer while Java would still be starting."""
 
+import resource
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,8 @@ from tests.support.broker import OttlaBroker
 BIN = Path(sys.executable).parent
 HEAVY = ("kio", "click", "rich", "uvloop", "importlib.metadata")
 RUNS = 20
-MOST_SECONDS = 0.6
-"""Four times what is promised (150 ms): a machine that runs tests is busy with others."""
+MOST_SECONDS = 0.3
+"""Of CPU: what others do on this machine does not count. Measured: 0.09."""
 
 RUN_AND_TELL_MODULES = """
 import sys
@@ -59,7 +59,8 @@ def test_topics_are_listed_at_once(broker: str) -> None:
     line = [BIN / "kafka-topics", "--bootstrap-server", broker, "--list"]
     seconds = []
     for _ in range(RUNS):
-        began = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(line, check=True, capture_output=True, timeout=30)
-        seconds.append(time.perf_counter() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert statistics.median(seconds) < MOST_SECONDS
