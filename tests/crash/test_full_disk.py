@@ -53,3 +53,24 @@ def test_a_full_disk_refuses_and_recovers(
     assert len(consume(broker.bootstrap, busy, check_crcs=True)) == taken + 1
     assert len(consume(broker.bootstrap, quiet)) == 10
     broker.stop()
+
+
+def test_what_follows_a_batch_that_found_no_room_is_not_out_of_order(
+    disk: Path, own_broker: Callable[..., OttlaBroker]
+) -> None:
+    broker = own_broker(data_dir=disk / "data")
+    topic = create_topic(broker.bootstrap)
+    batches = [batch(VALUE, producer=(77, 0, sequence)) for sequence in range(3)]
+    with Wire(broker.bootstrap) as wire:
+
+        def send(sequence: int) -> int:
+            return int(produced(wire.ask(produce_request(topic, batches[sequence]))).error_code)
+
+        assert send(0) == 0
+        ballast = fill(disk, leave_bytes=len(VALUE) // 2)
+        assert [send(1), send(2)] == [KAFKA_STORAGE_ERROR] * 2
+        ballast.unlink()
+        assert send(2) == KAFKA_STORAGE_ERROR
+        assert [send(1), send(2)] == [0, 0]
+    assert len(consume(broker.bootstrap, topic, check_crcs=True)) == 3
+    broker.stop()

@@ -4,53 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
+import signal
+import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from threading import Timer
 
-import pytest
+from tests.faults.catalogue import BY_NAME
+from tests.faults.one import Result
 
-from tests.faults.catalogue import BY_NAME, FAULTS
-from tests.faults.fault import Fault
-from tests.faults.run import Run, perform
+STUCK_S = 1200.0
+LAST_WORDS = 12
 
-
-@dataclass(slots=True)
-class Tally:
-    """What became of the runs of one fault."""
-
-    runs: list[Run] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    skipped: str = ""
-
-    @property
-    def is_good(self) -> bool:
-        """Whether every run ended, and kept every promise."""
-        return not self.failures and all(run.report.valid for run in self.runs)
-
-    def as_json(self) -> dict[str, Any]:
-        """For a program."""
-        return {
-            "runs": [
-                {
-                    "seed": run.seed,
-                    "strikes": run.strikes,
-                    "seconds": round(run.seconds, 1),
-                    "longest_wait_ms": round(run.longest_wait_ms),
-                    **run.report.as_json(),
-                }
-                for run in self.runs
-            ],
-            "failures": self.failures,
-            "skipped": self.skipped,
-        }
+Tallies = dict[str, list[Result]]
 
 
 class Progress:
@@ -61,12 +32,17 @@ class Progress:
         self.began = time.monotonic()
         self._live = sys.stdout.isatty()
 
+    @property
+    def minutes(self) -> float:
+        """Since the first run began."""
+        return (time.monotonic() - self.began) / 60
+
     def tell(self, name: str, what: str) -> None:
         """Something has begun."""
         if self._live:
-            minutes = (time.monotonic() - self.began) / 60
-            line = f"[{self.done + 1}/{self.total}, {minutes:.0f} min] {name}: {what}"
-            print(f"\r\033[K{line}", end="", flush=True)
+            left = self.minutes / self.done * (self.total - self.done) if self.done else 0.0
+            line = f"[{self.done + 1}/{self.total}, {self.minutes:.0f} min, {left:.0f} to go]"
+            print(f"\r\033[K{line} {name}: {what}", end="", flush=True)
 
     def ended(self, line: str) -> None:
         """A run has ended."""
@@ -90,57 +66,69 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return found
 
 
-def run_once(fault: Fault, tally: Tally, directory: Path, told: argparse.Namespace, seed: int,
-             progress: Progress) -> None:  # fmt: skip
-    """One run; its files are kept if it is not as it should be."""
-    here = directory / f"{fault.name}-{seed}"
-    try:
-        run = perform(
-            [fault], here, told.operations, seed, lambda what: progress.tell(fault.name, what)
-        )
-    except pytest.skip.Exception as skipped:
-        tally.skipped = str(skipped)
-        progress.ended(f"{fault.name:<34} skipped: {skipped}")
-        return
-    except Exception as failure:
-        tally.failures.append(f"seed {seed}: {failure}")
-        progress.ended(f"{fault.name:<34} FAILED, see {here}\n{traceback.format_exc()}")
-        return
-    tally.runs.append(run)
-    if run.report.valid:
-        shutil.rmtree(here, ignore_errors=True)
-        verdict = "every promise was kept"
-    else:
-        verdict = f"BROKEN, see {here}\n{run.report}"
-    progress.ended(
-        f"{fault.name:<34} {run.strikes:>3} strikes {run.operations:>7} operations "
-        f"{run.seconds:>5.0f} s, longest wait {run.longest_wait_ms / 1000:.1f} s: {verdict}"
+def run_once(name: str, seed: int, operations: int, directory: Path, progress: Progress) -> Result:
+    """One run in a process of its own; its files are kept if it is not as it should be."""
+    command = [sys.executable, "-m", "tests.faults.one", name, str(directory)]
+    process = subprocess.Popen(
+        [*command, str(operations), str(seed)], stdout=subprocess.PIPE, text=True
     )
+    # Interrupted, it takes down what it has set up.
+    stuck = Timer(STUCK_S, process.send_signal, [signal.SIGINT])
+    stuck.start()
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            progress.tell(name, line.strip())
+        process.wait()
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    finally:
+        stuck.cancel()
+    result = Result.load(directory, seed)
+    if result.valid or result.skipped:
+        shutil.rmtree(directory, ignore_errors=True)
+    return result
 
 
-def silence_clients(log: Path) -> None:
-    """What client libraries say when brokers die goes to a file, not between the lines of the report."""
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), sys.stderr.fileno())
+def line_of(name: str, result: Result, directory: Path) -> str:
+    """What a person is told of a run."""
+    if result.skipped:
+        return f"{name:<34} skipped: {result.skipped}"
+    if result.failure:
+        words = "\n".join(result.failure.splitlines()[-LAST_WORDS:])
+        return f"{name:<34} FAILED, see {directory}\n{words}"
+    verdict = "every promise was kept" if result.valid else f"BROKEN, see {directory}"
+    line = (
+        f"{name:<34} {result.strikes:>3} strikes {result.operations:>7} operations "
+        f"{result.seconds:>5.0f} s, longest wait {result.longest_wait_ms / 1000:.1f} s: {verdict}"
+    )
+    return line if result.valid else f"{line}\n{result.report}"
 
 
-def summary(tallies: dict[str, Tally], seconds: float) -> str:
+def is_good(results: Sequence[Result]) -> bool:
+    """Whether every run ended, and kept every promise."""
+    return all(result.valid or result.skipped for result in results)
+
+
+def summary(tallies: Tallies, minutes: float) -> str:
     """What ran, how often and for how long."""
     lines = [f"{'fault':<34} runs strikes operations  seconds  longest wait  verdict"]
-    for name, tally in tallies.items():
-        runs = tally.runs
-        verdict = "kept" if tally.is_good else "BROKEN"
-        longest = max((run.longest_wait_ms for run in runs), default=0) / 1000
+    for name, results in tallies.items():
+        ran = [each for each in results if not each.skipped]
+        verdict = "kept" if is_good(results) else "BROKEN"
+        longest = max((each.longest_wait_ms for each in ran), default=0) / 1000
         lines.append(
-            f"{name:<34} {len(runs):>4} {sum(run.strikes for run in runs):>7} "
-            f"{sum(run.operations for run in runs):>10} {sum(run.seconds for run in runs):>8.0f} "
-            f"{longest:>11.1f} s  {tally.skipped or verdict}"
+            f"{name:<34} {len(ran):>4} {sum(each.strikes for each in ran):>7} "
+            f"{sum(each.operations for each in ran):>10} {sum(each.seconds for each in ran):>8.0f} "
+            f"{longest:>11.1f} s  {verdict if ran else results[0].skipped}"
         )
-    ran = [run for tally in tallies.values() for run in tally.runs]
-    broken = [name for name, tally in tallies.items() if not tally.is_good]
+    everything = [each for results in tallies.values() for each in results if not each.skipped]
+    broken = [name for name, results in tallies.items() if not is_good(results)]
     said = f"broken: {', '.join(broken)}" if broken else "every promise was kept"
-    total = sum(run.operations for run in ran)
-    lines.append(f"{len(ran)} runs, {total} operations, {seconds / 60:.0f} minutes; {said}")
+    total = sum(each.operations for each in everything)
+    lines.append(f"{len(everything)} runs, {total} operations, {minutes:.0f} minutes; {said}")
     return "\n".join(lines)
 
 
@@ -150,22 +138,20 @@ def main() -> int:
     if told.list:
         print("\n".join(BY_NAME))
         return 0
-    chosen = [BY_NAME[name] for name in told.names] or list(FAULTS)
-    directory = told.directory or Path(mkdtemp(prefix="ottla-faults-"))
+    directory: Path = told.directory or Path(mkdtemp(prefix="ottla-faults-"))
     directory.mkdir(parents=True, exist_ok=True)
-    silence_clients(directory / "clients.log")
-    tallies = {fault.name: Tally() for fault in chosen}
-    progress = Progress(len(chosen) * told.runs)
+    tallies: Tallies = {name: [] for name in told.names or BY_NAME}
+    progress = Progress(len(tallies) * told.runs)
     for seed in range(told.seed, told.seed + told.runs):
-        for fault in chosen:
-            tally = tallies[fault.name]
-            if not tally.skipped:
-                run_once(fault, tally, directory, told, seed, progress)
-    print(summary(tallies, time.monotonic() - progress.began))
+        for name, results in tallies.items():
+            here = directory / f"{name}-{seed}"
+            results.append(run_once(name, seed, told.operations, here, progress))
+            progress.ended(line_of(name, results[-1], here))
+    print(summary(tallies, progress.minutes))
     report = directory / "report.json"
-    report.write_text(json.dumps({n: t.as_json() for n, t in tallies.items()}, indent=2))
+    report.write_text(json.dumps({n: [asdict(r) for r in t] for n, t in tallies.items()}, indent=2))
     print(f"report: {report}")
-    return 0 if all(tally.is_good for tally in tallies.values()) else 1
+    return 0 if all(map(is_good, tallies.values())) else 1
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from tests.workload.readers import read_all
 from tests.workload.worker import TIMEOUT_S, key_of, partition_of
 
 PEACE_S = 1.0
+PATIENCE_S = 60.0
 TRACE_CHARS = 3000
 
 Tell = Callable[[str], None]
@@ -94,7 +95,7 @@ def strike(fault: Fault, found: Scene) -> None:
             fault.mend(found)
         recorder.fault(f"{fault.name} mended", found.written_keys, **{WITHIN: MENDED_S * 1000})
         found.settle()
-    found.cast.pause(PEACE_S)
+    found.cast.pause(PEACE_S, PATIENCE_S)
 
 
 def read_from_every_leader(found: Scene) -> None:

@@ -7,6 +7,7 @@ Whatever comes in, only ProtocolError or ApiError may come out, and memory stays
 
 from __future__ import annotations
 
+import resource
 import struct
 import sys
 from collections.abc import Callable
@@ -35,6 +36,8 @@ with atheris.instrument_imports(include=["ottla"]):
 
 NOW_MS = 1_700_000_000_000
 LIMIT_BYTES = 2**20
+MEMORY_BYTES = 2**29
+"""What the process may allocate: beyond that a MemoryError ends the run, with the input that caused it."""
 CONFIGS = [
     LogConfig(),
     LogConfig(cleanup_policy=frozenset({"compact"})),
@@ -117,6 +120,7 @@ def fuzz_all(data: bytes) -> None:
 
 def main() -> None:
     """Run one target, or all of them, until the time is up or something breaks."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     named = len(sys.argv) > 1 and sys.argv[1] in TARGETS
     atheris.Setup(sys.argv, TARGETS[sys.argv.pop(1)] if named else fuzz_all)
     atheris.Fuzz()

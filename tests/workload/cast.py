@@ -71,7 +71,7 @@ class Cast:
         """Everybody goes to work."""
         for worker in self.workers():
             worker.start()
-        wait_for(self.all_at_work, "everybody to be at work", TIMEOUT_S)
+        wait_for(self.all_at_work, "everybody to be at work", 3 * TIMEOUT_S)
 
     def all_at_work(self) -> bool:
         """Whether everybody has done something, and both members have a share."""

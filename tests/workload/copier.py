@@ -12,6 +12,10 @@ from tests.workload.worker import TIMEOUT_S, Worker, key_of, partition_of, until
 from tests.workload.writers import Transaction
 
 AT_ONCE = 50
+OFFSETS_S = 3.0
+OFFSETS_PATIENCE_S = 9.0
+"""librdkafka 2.16 keeps asking the broker that coordinated the group when it dies between two requests of one call, and
+never hears of another: then only a new client helps."""
 ATTEMPT = "~"
 """Stands in a copy between the value and the number of the attempt: what was tried twice can be told apart."""
 
@@ -126,7 +130,8 @@ class Copier(Worker):
         offsets = [partition_of(*each) for each in after.items()]
         try:
             until_done(
-                lambda: self.producer.send_offsets_to_transaction(offsets, metadata, TIMEOUT_S)
+                lambda: self.producer.send_offsets_to_transaction(offsets, metadata, OFFSETS_S),
+                OFFSETS_PATIENCE_S,
             )
         except KafkaException as failed:
             if not failed.args[0].txn_requires_abort():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -115,14 +116,15 @@ def polled(message: Message) -> Polled:
     )
 
 
-def until_done(step: Callable[[], object]) -> None:
-    """What the client may try again is tried again; KafkaException says why not."""
+def until_done(step: Callable[[], object], patience_s: float = float("inf")) -> None:
+    """What the client may try again is tried again, for so long; KafkaException says why not."""
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             step()
             return
         except KafkaException as failed:
-            if not failed.args[0].retriable():
+            if not failed.args[0].retriable() or time.monotonic() > deadline:
                 raise
         except SystemError as odd:
             # confluent-kafka raises fatal errors in the midst of callbacks, and then stumbles over itself.

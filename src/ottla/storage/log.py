@@ -38,6 +38,7 @@ from ottla.storage.replay import load_producers, read_marker
 from ottla.storage.retention import SegmentFacts, expired_segments
 from ottla.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from ottla.storage.snapshots import Snapshots
+from ottla.storage.starved import StarvedProducers
 from ottla.storage.txn_index import AbortedTxn
 
 log = logger(__name__)
@@ -69,6 +70,7 @@ class Log:
         "_roll_after_ms",
         "_segment_bytes",
         "_snapshots",
+        "_starved",
         "_unchecked",
         "_unsynced",
         "directory",
@@ -121,6 +123,7 @@ class Log:
         self._directory_changed = self._fresh = True
         # Truncations so far: whatever was read or written before one may not be the log's any more.
         self.generation = 0
+        self._starved = StarvedProducers()
         self.first_dirty_offset = 0
         self.config = config
 
@@ -203,7 +206,10 @@ class Log:
         if has_producer:
             if header.attributes & CONTROL_FLAG:
                 marker = read_marker(batch, header)
-            duplicate = self.producers.check(header, marker)
+            try:
+                duplicate = self.producers.check(header, marker)
+            except ApiError as refusal:
+                raise self._starved.reason(refusal, header.producer_id, now_ms) from None
             if duplicate is not None:
                 return Appended(*duplicate, self.start_offset, True)
         size = len(batch)
@@ -213,11 +219,15 @@ class Log:
                 f"a batch of {size} bytes does not fit into segment.bytes={self._segment_bytes}",
             )
         last_offset, max_timestamp = base_offset + header.last_offset_delta, header.max_timestamp
-        if self._must_roll(last_offset, size, max_timestamp, now_ms):
-            self.roll(now_ms, base_offset)
-        segment = self._active
-        patch_offset_and_epoch(batch, 0, base_offset, leader_epoch)
-        position = self._write(segment, batch)
+        try:
+            if self._must_roll(last_offset, size, max_timestamp, now_ms):
+                self.roll(now_ms, base_offset)
+            segment = self._active
+            patch_offset_and_epoch(batch, 0, base_offset, leader_epoch)
+            position = self._write(segment, batch)
+        except DiskFull:
+            self._starved.refused(header.producer_id, now_ms)
+            raise
         segment.index(position, size, last_offset, max_timestamp, self._index_interval)
         if leader_epoch > self.epochs.latest:
             self.epochs.assign(leader_epoch, base_offset)
@@ -226,6 +236,7 @@ class Log:
             completed = self.producers.update(header, base_offset, now_ms, marker)
             if completed is not None:
                 self._note_completed(segment, completed)
+            self._starved.fed(header.producer_id)
         # Not Appended(...), which is a Python function and takes almost twice as long.
         return tuple.__new__(Appended, (base_offset, last_offset, self.start_offset, False))
 
