@@ -1,4 +1,7 @@
-"""Pure: the error codes of Kafka 4.3: number, whether trying again may help, and a sentence."""
+"""Pure: the error codes of Kafka 4.3: number, whether trying again may help, and a sentence.
+
+Those from 10,000 on are ottla's own, told only in answer to APIs that are ottla's own.
+"""
 
 from __future__ import annotations
 
@@ -259,4 +262,21 @@ class ErrorCode(IntEnum):
         133,
         True,
         "The broker has reached its largest number of share sessions.",
+    )
+    SINK_FENCED = 10_000, False, "Another run writes to this sink now."
+    SINK_ALREADY_COMMITTED = 10_001, False, "The sink has committed this batch already."
+    CHECKPOINT_BEHIND_SINK = (
+        10_002,
+        False,
+        "The sink has committed later batches than the checkpoint knows of; 'ottla sinks reset' makes it forget them.",
+    )
+    SINK_BATCH_DIFFERS = (
+        10_003,
+        False,
+        "The sink has committed this batch with other contents; 'ottla sinks reset' makes it forget that.",
+    )
+    SINK_SLOT_LOST = (
+        10_004,
+        False,
+        "A part of the batch is not known any more, or was aborted: nothing was committed; write the batch again.",
     )

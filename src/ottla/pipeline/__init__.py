@@ -1,0 +1,1 @@
+"""Data pipelines on Spark: the only package that imports pyspark."""

@@ -1,0 +1,1 @@
+"""Spark finds the data source `ottla` in this package, without registration."""
