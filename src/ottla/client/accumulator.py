@@ -85,6 +85,13 @@ class Accumulator(Generic[W]):
         self.opened += 1
         return batch
 
+    def enqueue(self, batch: Batch[W]) -> None:
+        """Take a batch that was filled elsewhere, behind all others for its partition."""
+        queue = self.queue(batch.target)
+        queue.open(batch)
+        self.buffered_bytes += batch.encoder.size_bytes
+        self._busy[queue.target] = queue
+
     def busy(self) -> list[PartitionQueue[W]]:
         """The queues with batches that wait or are in flight, those served last at the end."""
         return list(self._busy.values())

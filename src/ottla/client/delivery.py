@@ -88,6 +88,13 @@ class Outcome:
         first_count, first, second = self._parts
         return first.part(index) if index < first_count else second.part(index - first_count)
 
+    def failure(self) -> Exception | None:
+        """Why the batch, or a part of it, was not written, once it is done."""
+        if self._parts is None:
+            return self.error
+        _, first, second = self._parts
+        return first.failure() or second.failure()
+
     def resolve(self, base_offset: int, log_append_ms: int, error: Exception | None) -> None:
         """The broker's word, or the reason why there is none; in the thread of the loop."""
         self.base_offset, self.log_append_ms, self.error = base_offset, log_append_ms, error

@@ -7,8 +7,8 @@ from collections import deque
 from ottla.base.errors import ProtocolError
 from ottla.base.ids import TopicPartition
 from ottla.client.consumer_record import ConsumerRecord, Deserializers, read_batch
-from ottla.protocol.records.batch import BatchHeader, Buffer, crc_of, iter_headers
-from ottla.protocol.records.control import read_end_transaction_marker
+from ottla.client.isolation import Isolation
+from ottla.protocol.records.batch import Buffer, crc_of, iter_headers
 
 
 class Fetched:
@@ -18,10 +18,9 @@ class Fetched:
     """
 
     __slots__ = (
-        "_aborted",
-        "_aborting",
         "_batches",
         "_data",
+        "_isolation",
         "_target",
         "end_offset",
         "last_epoch",
@@ -37,8 +36,7 @@ class Fetched:
         self._target = target
         self._data = data
         self._batches = deque(iter_headers(data))
-        self._aborted = None if aborted is None else deque(sorted(aborted, key=lambda a: a[1]))
-        self._aborting: set[int] = set()
+        self._isolation = Isolation(aborted)
         self.end_offset = from_offset
         self.last_epoch = -1
         if self._batches:
@@ -61,23 +59,10 @@ class Fetched:
                 f"the batch of {self._target} at offset {header.base_offset} fails its checksum; "
                 f"seek to offset {after} to pass over it"
             )
-        if self._is_hidden(pos, header):
+        if self._isolation.hides(self._data, pos, header):
             return [], after
         topic, partition = self._target
         return (
             read_batch(self._data, pos, header, topic, partition, from_offset, deserializers),
             after,
         )
-
-    def _is_hidden(self, pos: int, header: BatchHeader) -> bool:
-        """Whether the batch is a marker, or belongs to an aborted transaction."""
-        if self._aborted is not None and header.is_transactional:
-            while self._aborted and self._aborted[0][1] <= header.last_offset:
-                self._aborting.add(self._aborted.popleft()[0])
-            if header.is_control:
-                marker = read_end_transaction_marker(self._data, pos)
-                if marker is not None and not marker.committed:
-                    self._aborting.discard(header.producer_id)
-            elif header.producer_id in self._aborting:
-                return True
-        return header.is_control

@@ -151,7 +151,8 @@ class PartitionQueue(Generic[W]):
         return Batch(self.target, self._next_number, limit_bytes, now_ms, outcome)
 
     def open(self, batch: Batch[W]) -> None:
-        """Put a draft with its first record at the end, for the records to come."""
+        """Put a draft with its first record, or a whole batch, at the end."""
+        batch.number = self._next_number
         self._next_number += _WIDTH
         self.waiting.append(batch)
 

@@ -69,12 +69,12 @@ class Follower:
 class Leadership:
     """One leader epoch of one partition, seen by its leader."""
 
-    __slots__ = ("_followers", "_me", "_placed", "_start_offset", "pending", "tells_at_once")
+    __slots__ = ("_followers", "_me", "_placed", "pending", "start_offset", "tells_at_once")
 
     def __init__(self, me: int, placed: PartitionImage, end_offset: int, now_ms: int) -> None:
         self._me = me
         self._placed = placed
-        self._start_offset = end_offset
+        self.start_offset = end_offset
         self.pending: Proposal | None = None
         # Whether followers that wait want to hear when the high watermark moves, and not only of records.
         self.tells_at_once = False
@@ -120,7 +120,7 @@ class Leadership:
             each
             for each, follower in self._followers.items()
             if each not in self._placed.isr
-            and follower.end_offset >= max(high_watermark, self._start_offset)
+            and follower.end_offset >= max(high_watermark, self.start_offset)
             and epochs.get(each) == follower.broker_epoch
         }
         return self._propose({*self._placed.isr, *joining}, epochs) if joining else None

@@ -245,6 +245,14 @@ class Partition:
             ErrorCode.UNKNOWN_LEADER_EPOCH, f"{self.tp} is only at leader epoch {self.leader_epoch}"
         )
 
+    def check_end_known(self) -> None:
+        """Refuse to tell a client where the end is while this leader may know less than the one before (KIP-207)."""
+        if self.leadership is not None and self.high_watermark < self.leadership.start_offset:
+            raise ApiError(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"the high watermark of {self.tp} has not reached the beginning of its leader's epoch yet",
+            )
+
     def read(
         self, offset: int, max_bytes: int, upper_offset: int, *, at_least_one: bool
     ) -> LogRead:

@@ -292,3 +292,16 @@ def append_in_transaction(partition: Partition, epoch: int) -> None:
     )
     batch = memoryview(data)
     partition.append(ValidatedBatch(parse_header(batch), batch, -1), NOW_MS)
+
+
+def test_a_fresh_leader_does_not_tell_the_end_before_it_knows_it(tmp_path, flushes) -> None:
+    partition = make(tmp_path, flushes)
+    append(partition, 3)
+    partition.log.high_watermark = 1  # as a follower knows it
+    partition.place(placed(isr=(1, 2), replicas=(1, 2), epoch=1), NOW_MS)
+    with pytest.raises(ApiError) as refused:
+        partition.check_end_known()
+    assert refused.value.code == ErrorCode.OFFSET_NOT_AVAILABLE
+    partition.replica_fetched(2, 0, 3, NOW_MS)
+    partition.check_end_known()
+    partition.log.close()

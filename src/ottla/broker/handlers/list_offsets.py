@@ -1,7 +1,8 @@
 """ListOffsets (api 2, v1-v11).
 
-Versions: v2 isolation level · v4 leader epochs (KIP-320) · v6 flexible · v7 max timestamp (KIP-734) · v8 earliest local
-(KIP-405) · v9 latest tiered (KIP-1005) · v10 timeout · v11 earliest pending upload (KIP-1023).
+Versions: v2 isolation level · v4 leader epochs (KIP-320) · v5 OFFSET_NOT_AVAILABLE (KIP-207) · v6 flexible · v7 max
+timestamp (KIP-734) · v8 earliest local (KIP-405) · v9 latest tiered (KIP-1005) · v10 timeout · v11 earliest pending
+upload (KIP-1023).
 Differs from Apache Kafka: there is no tiered storage, so the earliest local offset is the earliest of all, and nothing
 is ever tiered or pending.
 """
@@ -36,6 +37,7 @@ _FIRST_VERSION_WITH: Final = {
     _LATEST_TIERED: 9,
     _EARLIEST_PENDING_UPLOAD: 11,
 }
+_FIRST_NOT_AVAILABLE: Final = 5
 _NO_NEED_TO_READ: Final = frozenset(
     (_LATEST, _EARLIEST, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING_UPLOAD)
 )
@@ -99,14 +101,16 @@ class _Lookup:
         try:
             found = await self._find(self._partition(topic, wanted), wanted.timestamp)
         except (ApiError, StorageError) as failure:
-            return _failed(wanted, failure)
+            return self._failed(wanted, failure)
         return _answer(wanted, found)
 
     def _end(self, topic: str, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         try:
             partition = self._partition(topic, wanted)
+            if wanted.timestamp == _LATEST:
+                self._check_end_known(partition)
         except (ApiError, StorageError) as failure:
-            return _failed(wanted, failure)
+            return self._failed(wanted, failure)
         log = partition.log
         if wanted.timestamp == _LATEST:
             return _answer(wanted, (self._upper(partition), -1, partition.leader_epoch))
@@ -124,6 +128,7 @@ class _Lookup:
             found = await broker.loop.run_in_executor(broker.executor, scan)
             if found is not None:
                 return found
+        self._check_end_known(partition)
         return _NOT_FOUND
 
     def _partition(self, topic: str, wanted: ListOffsetsPartition) -> Partition:
@@ -137,6 +142,18 @@ class _Lookup:
             raise ApiError(ErrorCode.INVALID_REQUEST, "a partition is named twice")
         if self._context.version < _FIRST_VERSION_WITH.get(wanted.timestamp, 0):
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"{wanted.timestamp} has no meaning yet")
+
+    def _check_end_known(self, partition: Partition) -> None:
+        if self._request.replica_id == _CONSUMER:
+            partition.check_end_known()
+
+    def _failed(
+        self, wanted: ListOffsetsPartition, failure: ApiError | StorageError
+    ) -> ListOffsetsPartitionResponse:
+        code = error_code_of(failure)
+        if code == ErrorCode.OFFSET_NOT_AVAILABLE and self._context.version < _FIRST_NOT_AVAILABLE:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        return ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=code)
 
     def _upper(self, partition: Partition) -> int:
         """The end of what the client may see."""
@@ -154,12 +171,4 @@ def _answer(wanted: ListOffsetsPartition, found: _Found) -> ListOffsetsPartition
         timestamp=timestamp,
         offset=offset,
         leader_epoch=epoch,
-    )
-
-
-def _failed(
-    wanted: ListOffsetsPartition, failure: ApiError | StorageError
-) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(
-        partition_index=wanted.partition_index, error_code=error_code_of(failure)
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
-from ottla.coordination.transactions.shard import EndMarkers
+from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,

@@ -15,7 +15,8 @@ from ottla.cluster.image import NO_LEADER, Image
 from ottla.cluster.peers import Peers
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.between_brokers import marker_errors, markers_request
-from ottla.coordination.transactions.shard import EndMarkers, TransactionShard
+from ottla.coordination.transactions.ends import EndMarkers
+from ottla.coordination.transactions.shard import TransactionShard
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.control import EndTransactionMarker
 from ottla.replication.partitions import Partitions

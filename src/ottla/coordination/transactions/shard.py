@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
@@ -15,7 +14,8 @@ from ottla.coordination.decision import (
     Token,
     Transactional,
 )
-from ottla.coordination.transactions import machine, records
+from ottla.coordination.transactions import ends, machine, records
+from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.machine import Claim, NewProducerId
 from ottla.coordination.transactions.state import (
     COMPLETE,
@@ -30,16 +30,6 @@ from ottla.protocol.errors import ErrorCode
 
 _RETRY_MS = 1_000
 _EXPIRED_AT_ONCE = 1_000
-
-
-class EndMarkers(NamedTuple):
-    """The markers that end one transaction: what the writer is given once the outcome is committed."""
-
-    transactional_id: str
-    producer: Producer
-    committed: bool
-    partitions: Sequence[TopicPartition]
-    transaction_version: int
 
 
 class _Completing:
@@ -99,7 +89,7 @@ class TransactionShard:
             found = self.transactions.get(transactional_id)
             if found is None:
                 fresh = machine.create(self._new_producer_id(), timeout_ms, now_ms)
-                return Decision([_record(transactional_id, fresh)], [(token, fresh.producer)])
+                return Decision([ends.record(transactional_id, fresh)], [(token, fresh.producer)])
             claim = claimed and Claim(claimed, self._last_epoch(transactional_id, found))
             result = machine.initialize(found, claim, timeout_ms, self._new_producer_id, now_ms)
         except ApiError as why:
@@ -114,7 +104,7 @@ class TransactionShard:
             self._claimed.pop(transactional_id, None)
         else:
             self._claimed[transactional_id] = claimed.epoch
-        written = _record(transactional_id, result.transaction)
+        written = ends.record(transactional_id, result.transaction)
         return Decision([written], [(token, result.transaction.producer)])
 
     def add(
@@ -134,7 +124,7 @@ class TransactionShard:
                 self._check_room()
         except ApiError as why:
             return _refuse(token, why)
-        written = [] if added is None else [_record(transactional_id, added)]
+        written = [] if added is None else [ends.record(transactional_id, added)]
         return Decision(written, [(token, None)])
 
     def end(
@@ -171,7 +161,7 @@ class TransactionShard:
         if completing.missing:
             return Decision()
         complete = machine.complete(found, now_ms)
-        return Decision([_record(markers.transactional_id, complete)])
+        return Decision([ends.record(markers.transactional_id, complete)])
 
     # What is asked
 
@@ -241,9 +231,9 @@ class TransactionShard:
         told = [(self._write_markers, markers) for markers in self._markers_again(now_ms)]
         for transactional_id, fenced in self._timed_out(now_ms):
             metrics.TRANSACTIONS_TIMED_OUT.value += 1
-            _count_end(fenced)
-            written.append(_record(transactional_id, fenced))
-            told.append((self._write_markers, _markers(transactional_id, fenced)))
+            ends.count(fenced)
+            written.append(ends.record(transactional_id, fenced))
+            told.append((self._write_markers, ends.markers(transactional_id, fenced)))
         written += [(records.encode_key(expired), None) for expired in self._expired(now_ms)]
         return Decision(written, told)
 
@@ -278,10 +268,10 @@ class TransactionShard:
         self, transactional_id: str, prepared: Transaction, token: Token, reply: object
     ) -> Decision:
         """The markers before the reply: where all partitions are here, the next request finds it complete."""
-        markers = _markers(transactional_id, prepared)
-        _count_end(prepared)
+        markers = ends.markers(transactional_id, prepared)
+        ends.count(prepared)
         return Decision(
-            [_record(transactional_id, prepared)],
+            [ends.record(transactional_id, prepared)],
             [(self._write_markers, markers), (token, reply)],
         )
 
@@ -295,7 +285,7 @@ class TransactionShard:
             if completing.retry_at_ms <= now_ms:
                 completing.retry_at_ms = now_ms + _RETRY_MS
                 found = self.transactions[transactional_id]
-                yield _markers(transactional_id, found, completing.missing)
+                yield ends.markers(transactional_id, found, completing.missing)
 
     def _timed_out(self, now_ms: int) -> Iterator[tuple[str, Transaction]]:
         if not self._ongoing or now_ms < self._look_for_timed_out_ms:
@@ -329,24 +319,3 @@ class TransactionShard:
 def _refuse(token: Token, why: ApiError) -> Decision:
     metrics.TRANSACTION_REFUSALS.labels(error=ErrorCode(why.code).name).value += 1
     return Decision(replies=[(token, why)])
-
-
-def _count_end(prepared: Transaction) -> None:
-    ended = metrics.COMMITTED if prepared.state is State.PREPARE_COMMIT else metrics.ABORTED
-    ended.value += 1
-
-
-def _record(transactional_id: str, transaction: Transaction) -> KeyValue:
-    return records.encode_key(transactional_id), records.encode_value(transaction)
-
-
-def _markers(
-    transactional_id: str, prepared: Transaction, missing: Iterable[TopicPartition] | None = None
-) -> EndMarkers:
-    return EndMarkers(
-        transactional_id,
-        prepared.producer,
-        prepared.state is State.PREPARE_COMMIT,
-        sorted(prepared.partitions if missing is None else missing),
-        prepared.client_version,
-    )

@@ -43,6 +43,7 @@ _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _LENGTH_POS = 8
 _CRC_POS = 17
 _MAX_TIMESTAMP_POS = 35
+_PRODUCER_POS = 43
 _LEADER_EPOCH_POS = 12
 _SEQUENCE_MASK = 0x7FFF_FFFF
 
@@ -53,6 +54,7 @@ _LENGTH = _EPOCH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
 _MAX_TIMESTAMP = struct.Struct(">q")
+_PRODUCER = struct.Struct(">qhi")
 
 
 class BatchHeader(NamedTuple):
@@ -166,6 +168,14 @@ def patch_timestamps(
         attributes |= LOG_APPEND_TIME_FLAG
     _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_POS, attributes)
     _MAX_TIMESTAMP.pack_into(buf, pos + _MAX_TIMESTAMP_POS, max_timestamp)
+    _CRC.pack_into(buf, pos + _CRC_POS, crc_of(buf, pos, size))
+
+
+def patch_producer(
+    buf: bytearray | memoryview, pos: int, size: int, producer_id: int, epoch: int, sequence: int
+) -> None:
+    """Give a batch of `size` bytes its place in the order of a producer, and its CRC anew."""
+    _PRODUCER.pack_into(buf, pos + _PRODUCER_POS, producer_id, epoch, sequence)
     _CRC.pack_into(buf, pos + _CRC_POS, crc_of(buf, pos, size))
 
 

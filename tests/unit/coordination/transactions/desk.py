@@ -10,7 +10,8 @@ from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.config.transactions import TransactionsConfig
 from ottla.coordination.decision import Decision, KeyValue
-from ottla.coordination.transactions.shard import EndMarkers, TransactionShard
+from ottla.coordination.transactions.ends import EndMarkers
+from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import Producer, State, Transaction
 from ottla.protocol.errors import ErrorCode
 

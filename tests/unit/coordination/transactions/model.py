@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
-from ottla.coordination.transactions.shard import EndMarkers
+from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import parse_header

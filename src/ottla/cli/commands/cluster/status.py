@@ -1,15 +1,17 @@
-"""`ottla cluster status`: whether brokers and partitions are well; 1 if they are not."""
+"""`ottla cluster status`: whether brokers, partitions and the ZooKeeper ensemble are well; 1 if they are not."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, paint, show, show_one
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
+
+_Rows: TypeAlias = list[dict[str, Any]]
 
 EXAMPLES = """examples:
   ottla cluster status
@@ -25,18 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it: a head, the brokers, and the partitions that are unwell."""
-    head, brokers, unwell = ask(arguments, _status)
+    """Print it: a head, the brokers, the ensemble, and the partitions that are unwell."""
+    head, brokers, unwell, ensemble = ask(arguments, _status)
     if arguments.output == "table":
         show_one(head, "table")
         print()
         show(brokers, "table")
+        if ensemble:
+            print()
+            show(ensemble, "table")
         if unwell:
             print()
             print(paint("partitions that are unwell", "red"))
             show(unwell, "table")
     elif arguments.output == "json":
-        show_one({**head, "members": brokers, "unwell": unwell}, "json")
+        show_one({**head, "members": brokers, "unwell": unwell, "ensemble": ensemble}, "json")
     else:
         show([head], arguments.output)
     return 0 if head["healthy"] else 1
@@ -44,13 +49,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _status(
     admin: Admin,
-) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[dict[str, Any], _Rows, _Rows, _Rows]:
+    from ottla.cli.ensemble import ensemble, is_quorate
+
     cluster = await admin.describe_cluster()
     topics = await admin.list_topics()
     partitions = [(topic, each) for topic in topics.values() for each in topic.partitions]
     leaderless = [each for _, each in partitions if each.leader < 0]
     lagging = [each for _, each in partitions if len(each.isr) < len(each.replicas)]
     ids = {each.id for each in cluster.brokers}
+    zookeepers = await ensemble(admin, cluster.brokers[0].id)
+    quorate = is_quorate(zookeepers) if zookeepers else True
     head = {
         "cluster": cluster.cluster_id,
         "controller": cluster.controller_id if cluster.controller_id in ids else None,
@@ -59,7 +68,8 @@ async def _status(
         "partitions": len(partitions),
         "under_replicated": len(lagging),
         "leaderless": len(leaderless),
-        "healthy": cluster.controller_id in ids and not lagging and not leaderless,
+        "ensemble": _summary(zookeepers),
+        "healthy": cluster.controller_id in ids and quorate and not lagging and not leaderless,
     }
     brokers = [
         {
@@ -83,4 +93,11 @@ async def _status(
         for topic, each in partitions
         if each.leader < 0 or len(each.isr) < len(each.replicas)
     ]
-    return head, brokers, unwell
+    return head, brokers, unwell, zookeepers
+
+
+def _summary(zookeepers: _Rows) -> str:
+    if not zookeepers:
+        return "none"
+    serving = sum(each["error"] is None for each in zookeepers)
+    return f"{serving} of {len(zookeepers)} serve"

@@ -1,0 +1,46 @@
+"""Pure: the end of a transaction: the record that decides it, and the markers that tell its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ottla.base.ids import TopicPartition
+from ottla.coordination import metrics
+from ottla.coordination.decision import KeyValue
+from ottla.coordination.transactions import records
+from ottla.coordination.transactions.state import Producer, State, Transaction
+
+
+class EndMarkers(NamedTuple):
+    """The markers that end one transaction: what the writer is given once the outcome is committed."""
+
+    transactional_id: str
+    producer: Producer
+    committed: bool
+    partitions: Sequence[TopicPartition]
+    transaction_version: int
+
+
+def record(transactional_id: str, transaction: Transaction) -> KeyValue:
+    """What is to be remembered of a transactional id from now on."""
+    return records.encode_key(transactional_id), records.encode_value(transaction)
+
+
+def markers(
+    transactional_id: str, prepared: Transaction, missing: Iterable[TopicPartition] | None = None
+) -> EndMarkers:
+    """The markers of a transaction whose outcome is decided, for all its partitions or for those that miss them."""
+    return EndMarkers(
+        transactional_id,
+        prepared.producer,
+        prepared.state is State.PREPARE_COMMIT,
+        sorted(prepared.partitions if missing is None else missing),
+        prepared.client_version,
+    )
+
+
+def count(prepared: Transaction) -> None:
+    """One more outcome is decided."""
+    ended = metrics.COMMITTED if prepared.state is State.PREPARE_COMMIT else metrics.ABORTED
+    ended.value += 1

@@ -1,0 +1,207 @@
+"""The loops of decoding, compiled: the records of many batches into the buffers of Arrow columns.
+
+No length or count in a record is trusted: nothing is read outside of its batch. A position of -1
+stands for a flaw that was met on the way, and passes through every reader.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ottla.pipeline.compiled import jit
+
+POS = 0
+END = 1
+COUNT = 2
+BASE_OFFSET = 3
+LAST_OFFSET_DELTA = 4
+BASE_TIMESTAMP = 5
+DELTA_FACTOR = 6
+TIMESTAMP_TYPE = 7
+"""The columns of a plan, which has a row for each batch: where its records lie, what its header says."""
+
+_VARINT_BITS = 32
+_VARLONG_BITS = 64
+_LAST_SHIFT = 63
+_MAX_MS = (2**63 - 1) // 1000
+_US_PER_MS = 1000
+
+
+class Binary(NamedTuple):
+    """The three buffers of one Arrow column of bytes."""
+
+    validity: NDArray[np.uint8]
+    offsets: NDArray[np.int32]
+    data: NDArray[np.uint8]
+
+
+class Columns(NamedTuple):
+    """What `fill` fills, with room for as many rows as `offsets` has."""
+
+    key: Binary
+    value: Binary
+    offsets: NDArray[np.int64]
+    timestamps: NDArray[np.int64]
+    timestamp_types: NDArray[np.int32]
+    headers_pos: NDArray[np.int64]
+
+
+class HeaderColumns(NamedTuple):
+    """The headers of all rows, one after the other, and where those of each row begin."""
+
+    validity: NDArray[np.uint8]
+    offsets: NDArray[np.int32]
+    name: Binary
+    value: Binary
+
+
+@jit
+def _varint(data: NDArray[np.uint8], pos: int, end: int, bits: int) -> tuple[int, int]:
+    """A zigzag varint of at most so many bits, and the position behind it."""
+    if pos < 0 or pos >= end:
+        return 0, -1
+    value = np.uint64(0)
+    shift = np.uint64(0)
+    while pos < end and shift < bits:
+        byte = data[pos]
+        pos += 1
+        value |= np.uint64(byte & 0x7F) << shift
+        if byte < 0x80:
+            if bits == _VARINT_BITS:
+                flawed = value >> np.uint64(_VARINT_BITS) != 0
+            else:
+                flawed = shift == _LAST_SHIFT and byte > 1
+            if flawed:
+                return 0, -1
+            return np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1)), pos
+        shift += np.uint64(7)
+    return 0, -1
+
+
+@jit
+def _sized(data: NDArray[np.uint8], pos: int, end: int) -> tuple[int, int, int]:
+    """Size (-1 for null) and position of bytes that follow their length, and the position behind."""
+    size, start = _varint(data, pos, end, _VARINT_BITS)
+    if start < 0 or size < -1 or size > end - start:
+        return 0, 0, -1
+    return size, start, start + max(size, 0)
+
+
+@jit
+def _skip_headers(data: NDArray[np.uint8], pos: int, end: int) -> tuple[int, int]:
+    """How many headers a record has, and the position behind them."""
+    count, pos = _varint(data, pos, end, _VARINT_BITS)
+    if pos < 0 or count < 0 or count > (end - pos) // 2:
+        return 0, -1
+    for _ in range(count):
+        size, _, pos = _sized(data, pos, end)
+        if size < 0:
+            return 0, -1
+        _, _, pos = _sized(data, pos, end)
+        if pos < 0:
+            return 0, -1
+    return count, pos
+
+
+@jit
+def _record(data: NDArray[np.uint8], pos: int, limit: int) -> tuple[int, ...]:
+    """The position behind a record, and what it consists of."""
+    size, pos = _varint(data, pos, limit, _VARINT_BITS)
+    if pos < 0 or size < 1 or size > limit - pos:
+        return -1, 0, 0, 0, 0, 0, 0, 0, 0
+    end = pos + size
+    # The byte passed over here holds attributes, which nothing uses yet.
+    timestamp, pos = _varint(data, pos + 1, end, _VARLONG_BITS)
+    offset, pos = _varint(data, pos, end, _VARINT_BITS)
+    key_size, key_pos, pos = _sized(data, pos, end)
+    value_size, value_pos, headers_pos = _sized(data, pos, end)
+    headers, pos = _skip_headers(data, headers_pos, end)
+    if pos != end:
+        end = -1
+    return end, timestamp, offset, key_size, key_pos, value_size, value_pos, headers_pos, headers
+
+
+@jit
+def _put(column: Binary, row: int, end: int, data: NDArray[np.uint8], pos: int, size: int) -> int:
+    """One row of a column whose bytes reach to `end` so far; returns how far they reach then."""
+    if size >= 0:
+        column.validity[row >> 3] |= np.uint8(1 << (row & 7))
+        for i in range(np.uint64(size)):
+            column.data[np.uint64(end) + i] = data[np.uint64(pos) + i]
+        end += size
+    column.offsets[row + 1] = end
+    return end
+
+
+@jit
+def _microseconds(base_ms: int, delta_ms: int) -> int:
+    """The sum, or the last moment that 64 bits can hold: a producer may write any number."""
+    moment_ms = base_ms + delta_ms
+    if (base_ms ^ moment_ms) & (delta_ms ^ moment_ms) < 0:
+        moment_ms = _MAX_MS if base_ms > 0 else -_MAX_MS
+    return min(max(moment_ms, -_MAX_MS), _MAX_MS) * _US_PER_MS
+
+
+@jit
+def fill(
+    data: NDArray[np.uint8], plan: NDArray[np.int64], start: int, end: int, out: Columns
+) -> tuple[int, int, int, int]:
+    """The records with start <= offset < end of the batches of a plan, until the columns are full.
+
+    Returns the number of the batch that has a flaw, or -1; how many rows were filled; how many
+    headers they have; and the offset to go on from.
+    """
+    rows, headers, next_offset = 0, 0, start
+    key_end, value_end = 0, 0
+    for number in range(len(plan)):
+        batch = plan[number]
+        pos, last_delta = batch[POS], -1
+        for _ in range(batch[COUNT]):
+            pos, timestamp, delta, key_size, key_pos, value_size, value_pos, headers_pos, count = (
+                _record(data, pos, batch[END])
+            )
+            if pos < 0 or delta <= last_delta or delta > batch[LAST_OFFSET_DELTA]:
+                return number, rows, headers, next_offset
+            last_delta = delta
+            offset = batch[BASE_OFFSET] + delta
+            if offset < start or offset >= end:
+                continue
+            if rows == len(out.offsets):
+                return -1, rows, headers, next_offset
+            key_end = _put(out.key, rows, key_end, data, key_pos, key_size)
+            value_end = _put(out.value, rows, value_end, data, value_pos, value_size)
+            out.offsets[rows] = offset
+            delta_ms = timestamp * batch[DELTA_FACTOR]
+            out.timestamps[rows] = _microseconds(batch[BASE_TIMESTAMP], delta_ms)
+            out.timestamp_types[rows] = batch[TIMESTAMP_TYPE]
+            out.headers_pos[rows] = headers_pos
+            headers += count
+            rows += 1
+            next_offset = offset + 1
+        if pos != batch[END]:
+            return number, rows, headers, next_offset
+        next_offset = max(next_offset, batch[BASE_OFFSET] + batch[LAST_OFFSET_DELTA] + 1)
+    return -1, rows, headers, next_offset
+
+
+@jit
+def fill_headers(
+    data: NDArray[np.uint8], headers_pos: NDArray[np.int64], out: HeaderColumns
+) -> None:
+    """The headers of records that `fill` found flawless; a row without any becomes null."""
+    end = len(data)
+    header, name_end, value_end = 0, 0, 0
+    for row in range(len(headers_pos)):
+        count, pos = _varint(data, headers_pos[row], end, _VARINT_BITS)
+        if count > 0:
+            out.validity[row >> 3] |= np.uint8(1 << (row & 7))
+        for _ in range(count):
+            size, start, pos = _sized(data, pos, end)
+            name_end = _put(out.name, header, name_end, data, start, size)
+            size, start, pos = _sized(data, pos, end)
+            value_end = _put(out.value, header, value_end, data, start, size)
+            header += 1
+        out.offsets[row + 1] = header

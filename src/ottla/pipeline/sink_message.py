@@ -1,0 +1,68 @@
+"""What a task tells the driver of its part of a batch, so that the driver can commit all parts as one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+from ottla.pipeline.writing import Slot
+
+NO_GENERATION: Final = -1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Under which name a task writes: a batch of a sink, and the run that writes it."""
+
+    sink_id: str
+    run_id: str
+    batch: int
+    ephemeral: bool = False
+    skip_older: bool = False
+    """Whether a batch below the last committed one was written already, and is no mistake."""
+
+
+@dataclass(frozen=True)
+class PartMessage(WriterCommitMessage):
+    """What became of one part; without a slot, it had no rows, or was skipped, or counts at once."""
+
+    claim: Claim | None
+    rows: int
+    generation: int = NO_GENERATION
+    slot: Slot | None = None
+    skipped: bool = False
+
+
+def write_stage(path: Path, messages: list[PartMessage]) -> None:
+    """Leave the messages of a frame for whoever commits it together with others."""
+    path.write_text(json.dumps([_plain(message) for message in messages]))
+
+
+def read_stage(path: Path) -> list[PartMessage]:
+    """The messages of a frame."""
+    return [_message(each) for each in json.loads(path.read_text())]
+
+
+def _plain(message: PartMessage) -> dict[str, object]:
+    claim = message.claim
+    return {
+        "claim": None if claim is None else [claim.sink_id, claim.run_id, claim.batch],
+        "rows": message.rows,
+        "generation": message.generation,
+        "slot": message.slot,
+        "skipped": message.skipped,
+    }
+
+
+def _message(plain: dict[str, object]) -> PartMessage:
+    values = dict(plain)
+    claim, slot = values.pop("claim"), values.pop("slot")
+    return PartMessage(
+        claim=Claim(*claim) if isinstance(claim, list) else None,
+        slot=Slot(*slot) if isinstance(slot, list) else None,
+        **values,  # type: ignore[arg-type]
+    )

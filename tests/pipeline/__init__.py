@@ -1,0 +1,1 @@
+"""Spark against real brokers: the connector, and the guarantees it gives."""
