@@ -19,6 +19,7 @@ from benchmarks.runner import Plan, Runner
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.scenarios.scenario import Part, Scale, Scenario
 from benchmarks.tables import markdown, summary, terminal_table
+from tools import spark_jvm
 from tools.apache_kafka import jars
 from tools.maven import JarsUnavailable
 from tools.probe import NotServing
@@ -33,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--quick", action="store_true", help="one small run of everything")
     options.add_argument("--runs", type=int, help="runs of each scenario (default 5, quick 1)")
     options.add_argument(
-        "--only", metavar="ROW,...", help="what to run: `single`, `cluster`, or rows; see --list"
+        "--only",
+        metavar="ROW,...",
+        help="what to run: `single`, `cluster`, `spark`, or rows; see --list",
     )
     options.add_argument("--list", action="store_true", help="show scenarios and rows, and leave")
     options.add_argument("--output", type=Path, default=RESULTS, help="where the files go")
@@ -75,6 +78,9 @@ def contestants(options: argparse.Namespace) -> tuple[str, ...]:
     if "kafka" in names:
         try:
             jars()
+            if any(scenario.part is Part.SPARK for scenario in choose(options.only)):
+                spark_jvm.python()
+                spark_jvm.jars()
         except JarsUnavailable as error:
             raise SystemExit(f"{error}\nor leave Kafka out with --ottla-only") from error
     return names

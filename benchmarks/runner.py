@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from benchmarks.scenarios import all_rows
 from benchmarks.scenarios.cluster import AFTER_THE_CLUSTER_RUN, memory_rows
 from benchmarks.scenarios.footprint import AFTER_THE_RUN
 from benchmarks.scenarios.scenario import Part, Scale, Scenario
+from benchmarks.spark import SPARKS
 from benchmarks.tables import number
 
 
@@ -131,6 +132,8 @@ class Runner:
         os.sync()
 
     def _memory_after(self, part: Part, brokers: Sequence[Contestant]) -> None:
+        if part is Part.SPARK:
+            return
         for broker in brokers:
             if part is Part.SINGLE:
                 values = {AFTER_THE_RUN.name: broker.memory_mb()}
@@ -153,9 +156,12 @@ class Runner:
 
 
 def _contestant(part: Part, name: str, data_dir: Path) -> Contestant:
-    if part is Part.SINGLE:
-        return CONTESTANTS[name](data_dir)
-    return CLUSTERS[name](data_dir)
+    kinds: dict[Part, Mapping[str, Callable[[Path], Contestant]]] = {
+        Part.SINGLE: CONTESTANTS,
+        Part.CLUSTER: CLUSTERS,
+        Part.SPARK: SPARKS,
+    }
+    return kinds[part][name](data_dir)
 
 
 def _remove(broker: Contestant) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.results import Row
-from benchmarks.scenarios import cluster, disturbances
+from benchmarks.scenarios import cluster, disturbances, spark
 from benchmarks.scenarios.cluster import (
     AFTER_THE_CLUSTER_RUN,
     FreshCluster,
@@ -17,6 +17,7 @@ from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, Pac
 from benchmarks.scenarios.python_clients import PythonConsumers, PythonProducers
 from benchmarks.scenarios.requests import OneRecordRequests
 from benchmarks.scenarios.scenario import Scenario
+from benchmarks.scenarios.spark import ArrivalToOutput, Growth, Throughput
 from benchmarks.scenarios.throughput import (
     Consume,
     EncodedProduce,
@@ -79,11 +80,19 @@ SCENARIOS: tuple[Scenario, ...] = (
     Hang("gap-hang"),
     RollingRestart("gap-rolling-restart"),
     FreshCluster("fresh-cluster"),
+    Throughput("spark-read-100b", "drain", 2_000_000, 100),
+    Throughput("spark-read-1kb", "drain", 500_000, 1000),
+    Throughput("spark-copy-100b", "copy", 2_000_000, 100),
+    Throughput("spark-copy-1kb", "copy", 500_000, 1000),
+    Growth("spark-read-growth", "drain", "read"),
+    Growth("spark-copy-growth", "copy", "read and write back"),
+    ArrivalToOutput("spark-latency"),
 )
 
 GROUPS = (
     "throughput", "growth", "groups and transactions", "broker CPU", "python clients", "latency",
     "footprint", cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
+    spark.GROUP,
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Part(Enum):
 
     SINGLE = "single"
     CLUSTER = "cluster"
+    SPARK = "spark"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,5 @@
-"""Spark finds the data source `ottla` in this package, without registration."""
+"""Where Spark looks for data sources: any package named pyspark_* with a DefaultSource."""
+
+from ottla.pipeline.source import OttlaSource as DefaultSource
+
+__all__ = ["DefaultSource"]

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,7 +20,7 @@ def make_cluster(zookeeper: "LocalEnsemble", tmp_path: Path) -> Iterator[MakeClu
     with clusters(tmp_path, f"{zookeeper.connect}/{uuid.uuid4().hex}") as make:
         made = []
 
-        def remember(*args: int, **settings: str) -> object:
+        def remember(*args: int, **settings: Any) -> object:
             made.append(make(*args, **settings))
             return made[-1]
 

@@ -1,5 +1,6 @@
 """Runs a real ottla broker as a child process, for tests that need one."""
 
+import os
 import re
 import signal
 import subprocess
@@ -28,8 +29,11 @@ class OttlaBroker:
         settings: dict[str, str] | None = None,
         log_file: Path | None = None,
         start_timeout_s: float = 20.0,
+        source: Path | None = None,
     ) -> None:
         self.data_dir = data_dir
+        self.source = source
+        """Where the package lies that is to run, unless it is the installed one."""
         self.settings = settings or {}
         self.start_timeout_s = start_timeout_s
         self.log_file = log_file or data_dir.with_name(data_dir.name + ".log")
@@ -79,7 +83,8 @@ class OttlaBroker:
     def command(self, port: int) -> list[str]:
         """The command line that starts this broker."""
         sets = [part for pair in self.settings.items() for part in ("--set", "=".join(pair))]
-        return [str(OTTLA), "broker", "--port", str(port), "--data-dir", str(self.data_dir), *sets]
+        program = [str(OTTLA)] if self.source is None else [sys.executable, "-m", "ottla"]
+        return [*program, "broker", "--port", str(port), "--data-dir", str(self.data_dir), *sets]
 
     def start(self) -> Self:
         """Start the process and wait for its ready line; a restart keeps the port."""
@@ -88,7 +93,11 @@ class OttlaBroker:
         began = time.monotonic()
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                self.command(self.port), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.command(self.port),
+                env=os.environ | ({"PYTHONPATH": str(self.source)} if self.source else {}),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         ready = self._wait_until_ready(began_at, began + self.start_timeout_s)
         self.start_seconds = time.monotonic() - began

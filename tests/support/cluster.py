@@ -24,7 +24,14 @@ SETTINGS = {
 class Cluster:
     """Brokers by their ids, 1 and up."""
 
-    def __init__(self, directory: Path, connect: str, count: int, **settings: str) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        connect: str,
+        count: int,
+        source: Path | None = None,
+        **settings: str,
+    ) -> None:
         named = {name.replace("_", "."): value for name, value in settings.items()}
         self.brokers = {
             number: OttlaBroker(
@@ -36,6 +43,7 @@ class Cluster:
                     "broker.rack": f"rack-{number}",
                     **named,
                 },
+                source=source,
             )
             for number in range(1, count + 1)
         }
@@ -103,9 +111,9 @@ def clusters(directory: Path, connect: str) -> Iterator[MakeCluster]:
     """Makes clusters, each with a chroot of its own, and ends them all."""
     made: list[Cluster] = []
 
-    def make(count: int = 3, **settings: str) -> Cluster:
+    def make(count: int = 3, source: Path | None = None, **settings: str) -> Cluster:
         number = len(made)
-        cluster = Cluster(directory / str(number), f"{connect}/{number}", count, **settings)
+        cluster = Cluster(directory / str(number), f"{connect}/{number}", count, source, **settings)
         made.append(cluster)
         cluster.start()
         return cluster

@@ -87,3 +87,9 @@ class TransactionsConfig:
         Int(1),
         doc="Lets producers wait before they begin another transaction while this many are open on the broker.",
     )
+    max_sinks: int = setting(
+        "ottla.max.sinks",
+        10_000,
+        Int(1),
+        doc="Refuses further sinks of transaction groups when the broker knows this many.",
+    )

@@ -52,6 +52,14 @@ TRANSACTION_REFUSALS = counter(
 TRANSACTIONAL_IDS_EXPIRED = counter(
     "ottla_transactional_ids_expired_total", "Transactional ids forgotten for not being used."
 )
+SINKS = gauge("ottla_sinks", "Sinks that this broker coordinates.")
+SINK_BATCHES = counter(
+    "ottla_sink_batches_committed_total", "Batches that transaction groups have committed to sinks."
+)
+SINK_GROUPS_TIMED_OUT = counter(
+    "ottla_sink_groups_timed_out_total",
+    "Transaction groups aborted because none of their slots gave a sign of life for too long.",
+)
 LOAD_SECONDS = histogram(
     "ottla_coordinator_load_seconds",
     "Time from the start of loading a coordinator's partition to its first answer.",

@@ -77,7 +77,7 @@ class Coordinator(Generic[S]):
         self._tasks = tasks
         self._now_ms = now_ms
         self._is_current = is_current
-        self._partition_count = 0
+        self.partition_count = 0
         self._hosted: dict[int, _Hosted[S]] = {}
 
     async def apply(self, image: Image, delta: Delta) -> None:
@@ -85,11 +85,11 @@ class Coordinator(Generic[S]):
         change = delta.topics.get(self.topic)
         if change is None:
             return
-        self._partition_count = 0 if change.after is None else len(change.after.partitions)
+        self.partition_count = 0 if change.after is None else len(change.after.partitions)
         for index in list(self._hosted):
             if not self._is_still_led(self._hosted[index]):
                 self._discard(index)
-        for index in range(self._partition_count):
+        for index in range(self.partition_count):
             partition = self._partitions.find(self.topic, index)
             if partition is not None and partition.is_leader and index not in self._hosted:
                 hosted = self._hosted[index] = _Hosted(partition, self._make_shard(index))
@@ -106,7 +106,7 @@ class Coordinator(Generic[S]):
 
     def partition_of(self, key: str) -> int | None:
         """The partition that a group or transactional id belongs to; None before the topic exists."""
-        return partition_for(key, self._partition_count) if self._partition_count else None
+        return partition_for(key, self.partition_count) if self.partition_count else None
 
     def shards(self) -> list[S]:
         """Every machine; ApiError while one is being loaded. As in Kafka, one that cannot be is left out."""
@@ -190,8 +190,11 @@ class Coordinator(Generic[S]):
             except StorageError as failure:
                 self._fail(hosted, decision.replies, failure)
                 return
-            for key, value in decision.records:
-                hosted.shard.replay(key, value, decision.transactional)
+            if decision.replay is not None:
+                decision.replay()
+            else:
+                for key, value in decision.records:
+                    hosted.shard.replay(key, value, decision.transactional)
         self._reply(hosted, decision.replies)
         self._set_timer(hosted)
 

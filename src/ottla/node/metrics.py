@@ -98,3 +98,6 @@ def watch_coordinators(
         lambda: sum(len(shard.offsets) for shard in groups.loaded_shards())
     )
     coordination.TRANSACTIONS.set_rows(transaction_states)
+    coordination.SINKS.set_function(
+        lambda: sum(len(shard.sinks.sinks) for shard in transactions.loaded_shards())
+    )

@@ -348,7 +348,11 @@ class Node:
 
         def make_shard(index: int) -> TransactionShard:
             return TransactionShard(
-                self._settings.transactions, new_producer_id, markers, count_open
+                self._settings.transactions,
+                new_producer_id,
+                markers,
+                lambda: transactions.partition_count,
+                count_open,
             )
 
         transactions = Coordinator(

@@ -23,6 +23,9 @@ DELTA_FACTOR = 6
 TIMESTAMP_TYPE = 7
 """The columns of a plan, which has a row for each batch: where its records lie, what its header says."""
 
+FLAWLESS = -1
+FULL = -2
+
 _VARINT_BITS = 32
 _VARLONG_BITS = 64
 _LAST_SHIFT = 63
@@ -151,8 +154,8 @@ def fill(
 ) -> tuple[int, int, int, int]:
     """The records with start <= offset < end of the batches of a plan, until the columns are full.
 
-    Returns the number of the batch that has a flaw, or -1; how many rows were filled; how many
-    headers they have; and the offset to go on from.
+    Returns the number of the batch that has a flaw, or FLAWLESS, or FULL; how many rows were filled;
+    how many headers they have; and the offset behind the last row.
     """
     rows, headers, next_offset = 0, 0, start
     key_end, value_end = 0, 0
@@ -170,7 +173,7 @@ def fill(
             if offset < start or offset >= end:
                 continue
             if rows == len(out.offsets):
-                return -1, rows, headers, next_offset
+                return FULL, rows, headers, next_offset
             key_end = _put(out.key, rows, key_end, data, key_pos, key_size)
             value_end = _put(out.value, rows, value_end, data, value_pos, value_size)
             out.offsets[rows] = offset
@@ -183,8 +186,7 @@ def fill(
             next_offset = offset + 1
         if pos != batch[END]:
             return number, rows, headers, next_offset
-        next_offset = max(next_offset, batch[BASE_OFFSET] + batch[LAST_OFFSET_DELTA] + 1)
-    return -1, rows, headers, next_offset
+    return FLAWLESS, rows, headers, next_offset
 
 
 @jit

@@ -43,7 +43,7 @@ class BrokerSocket:
             raise BrokerUnreachable(f"{address} cannot be reached: {error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         answer = self.ask(ApiVersionsRequest(), _GREETING_VERSION, timeout_s)
-        self._versions = {row.api_key: row.max_version for row in answer.api_keys}
+        self._versions: dict[int, int] = {row.api_key: row.max_version for row in answer.api_keys}
 
     @property
     def in_flight(self) -> int:
@@ -110,7 +110,9 @@ class BrokerSocket:
             except TimeoutError:
                 raise RequestTimedOut(f"{self.address} did not answer {key.api_name}") from None
             except OSError as error:
-                raise ConnectionLost(f"the connection to {self.address} was lost: {error}") from error
+                raise ConnectionLost(
+                    f"the connection to {self.address} was lost: {error}"
+                ) from error
             if not received:
                 raise ConnectionLost(f"the broker at {self.address} closed the connection")
             filled += received

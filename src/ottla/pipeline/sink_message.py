@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,30 +39,10 @@ class PartMessage(WriterCommitMessage):
 
 def write_stage(path: Path, messages: list[PartMessage]) -> None:
     """Leave the messages of a frame for whoever commits it together with others."""
-    path.write_text(json.dumps([_plain(message) for message in messages]))
+    path.write_bytes(pickle.dumps(messages))
 
 
 def read_stage(path: Path) -> list[PartMessage]:
-    """The messages of a frame."""
-    return [_message(each) for each in json.loads(path.read_text())]
-
-
-def _plain(message: PartMessage) -> dict[str, object]:
-    claim = message.claim
-    return {
-        "claim": None if claim is None else [claim.sink_id, claim.run_id, claim.batch],
-        "rows": message.rows,
-        "generation": message.generation,
-        "slot": message.slot,
-        "skipped": message.skipped,
-    }
-
-
-def _message(plain: dict[str, object]) -> PartMessage:
-    values = dict(plain)
-    claim, slot = values.pop("claim"), values.pop("slot")
-    return PartMessage(
-        claim=Claim(*claim) if isinstance(claim, list) else None,
-        slot=Slot(*slot) if isinstance(slot, list) else None,
-        **values,  # type: ignore[arg-type]
-    )
+    """The messages of a frame; the file is this driver's own."""
+    messages: list[PartMessage] = pickle.loads(path.read_bytes())
+    return messages

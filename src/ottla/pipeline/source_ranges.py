@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from ottla.base.ids import TopicPartition
@@ -63,5 +64,5 @@ def _share(size: int, total: int, wanted: int) -> int:
 def _cut(whole: Range, parts: int) -> Iterator[Range]:
     parts = max(1, min(parts, whole.size))
     bounds = [whole.start + whole.size * part // parts for part in range(parts + 1)]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         yield Range(whole.partition, start, end)

@@ -9,6 +9,7 @@ from benchmarks.__main__ import choose, parser, part_name, write
 from benchmarks.machine import file_name
 from benchmarks.results import Measured, Results
 from benchmarks.scenarios import SCENARIOS, all_rows
+from benchmarks.scenarios.spark import GROUP
 
 
 def test_every_scenario_and_every_row_has_a_name_of_its_own() -> None:
@@ -26,8 +27,9 @@ def test_only_the_named_scenarios_are_run() -> None:
 
 
 def test_a_part_can_be_run_alone_and_has_files_of_its_own() -> None:
-    single, cluster = choose("single"), choose("cluster")
-    assert single + cluster == SCENARIOS
+    single, cluster, spark = choose("single"), choose("cluster"), choose("spark")
+    assert single + cluster + spark == SCENARIOS
+    assert {row.group for each in spark for row in each.rows} == {GROUP}
     assert {row.group.startswith("three brokers") for each in cluster for row in each.rows} == {
         True
     }

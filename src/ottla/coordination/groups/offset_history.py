@@ -59,6 +59,27 @@ class Entry:
     def __repr__(self) -> str:
         return f"Entry({self.author}, {self.first_ms}..{self.last_ms}, {self.moves})"
 
+    def goes_on(self, when_ms: int, author: Author, tp: TopicPartition, move: Move) -> bool:
+        """Take in one more step of a walk that has come through the partition before; False if it is no such step.
+
+        What nearly all commits are: it comes to the same as `continues_with` and `add`, in a third of the time.
+        """
+        before, after = move
+        earlier = self.moves.get(tp)
+        if (
+            earlier is None
+            or after is None
+            or (before is not None and after < before)
+            or when_ms - self.first_ms > JOINED_WITHIN_MS
+            or author != self.author
+        ):
+            return False
+        if when_ms != self.last_ms:
+            self.commits += 1
+            self.last_ms = when_ms
+        self.moves[tp] = tuple.__new__(Move, (earlier[0], after))
+        return True
+
     def add(self, when_ms: int, tp: TopicPartition, move: Move) -> bool:
         """Take in a move; whether it is the first of its partition."""
         if when_ms != self.last_ms:
@@ -104,6 +125,8 @@ class OffsetHistory:
         """A position has moved; when and who are what the record tells, which is less than what was announced."""
         when_ms, author = self._told(group_id, when_ms, author)
         entries = self._entries.get(group_id)
+        if entries and entries[-1].goes_on(when_ms, author, tp, move):
+            return
         if not entries or not entries[-1].continues_with(when_ms, author, tp, move):
             entries = self._begin(group_id, Entry(author, when_ms))
         if entries[-1].add(when_ms, tp, move):

@@ -39,6 +39,8 @@ _NO_TAGS: Final = b"\0"
 _OFFSET_AND_EPOCH: Final = struct.Struct(">qi")
 _EMPTY_TEXT: Final = b"\1"
 _NO_ERROR_NO_TAGS: Final = b"\0\0\0"
+# A whole answer to OffsetFetch: partition, offset, leader epoch, no metadata, no error, no tags.
+_BARE_WIRE: Final = struct.Struct(">iqiBhB")
 
 
 class OffsetKey(NamedTuple):
@@ -140,6 +142,17 @@ def encode_position(
     value += _INT64.pack(commit_ms)
     value += tags
     return bytes(value)
+
+
+def bare_position(
+    offset: int, leader_epoch: int, commit_ms: int, topic_id: UUID, partition: int
+) -> Committed:
+    """What is read from the value of a position that has neither metadata nor a time at which it expires."""
+    wire = _BARE_WIRE.pack(partition, offset, leader_epoch, 1, 0, 0)
+    return tuple.__new__(
+        Committed,
+        (offset, leader_epoch, "", commit_ms, NO_EXPIRY, topic_id, partition, 0, wire),
+    )
 
 
 def decode_value(value: bytes, partition: int = -1) -> Committed:

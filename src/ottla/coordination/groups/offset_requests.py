@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, cast
 from uuid import UUID
 
@@ -59,24 +60,31 @@ class Fetch(NamedTuple):
 
 def commit(shard: OffsetShard, asked: Commit, token: Token, now_ms: int) -> Decision:
     """Keep positions, at once or when the transaction commits; answered with an error code for each partition."""
-    error = _commit_error(shard, asked)
+    group = shard.groups.get(asked.group_id)
+    error = _commit_error(group, asked)
     if error:
         return refuse(token, error)
-    group = shard.groups.get(asked.group_id)
     if group is not None and asked.transactional is None:
         group.committed_by(asked.member_id, now_ms)
-    records, errors = shard.offsets.commit(
+    records, positions, errors = shard.offsets.commit(
         asked.group_id,
         asked.topics,
         now_ms,
-        author=Author(COMMIT, asked.member_id, asked.client_id),
+        author=_author(asked.member_id, asked.client_id),
         retention_ms=asked.retention_ms,
     )
-    return Decision(records, ((token, errors),), asked.transactional)
+    replay = partial(shard.place, positions, asked.transactional)
+    return tuple.__new__(
+        Decision, (records, ((token, errors),), asked.transactional, None, replay)
+    )
 
 
-def _commit_error(shard: OffsetShard, asked: Commit) -> int:
-    group = shard.groups.get(asked.group_id)
+@lru_cache(maxsize=1024)
+def _author(member_id: str, client_id: str) -> Author:
+    return Author(COMMIT, member_id, client_id)
+
+
+def _commit_error(group: OffsetGroup | None, asked: Commit) -> int:
     transactional = asked.transactional is not None
     knows_epochs = not transactional and asked.version >= _FIRST_WITH_MEMBER_EPOCHS
     if group is None:
@@ -86,6 +94,8 @@ def _commit_error(shard: OffsetShard, asked: Commit) -> int:
     error = group.check_commit(
         asked.member_id, asked.instance_id, asked.generation, transactional=transactional
     )
+    if not error:
+        return ErrorCode.NONE
     if error in _WRONG_EPOCH and _is_only_late(group, asked):
         return ErrorCode.NONE
     if error == ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs:

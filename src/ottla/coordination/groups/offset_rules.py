@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
+from ottla.coordination.decision import Transactional
+
 if TYPE_CHECKING:
+    from ottla.coordination.groups.offset_records import Committed, OffsetKey
     from ottla.coordination.groups.offsets import Offsets
 
 
@@ -52,6 +55,11 @@ class OffsetShard(Protocol):
     @property
     def offsets(self) -> Offsets:
         """What all of them have committed."""
+
+    def place(
+        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+    ) -> None:
+        """Take in positions that are in the log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from ottla.coordination.groups.offset_records import (
     NO_EXPIRY,
     Committed,
     OffsetKey,
+    bare_position,
     decode_key,
     decode_value,
     encode_key,
@@ -69,6 +70,14 @@ class TopicToCommit(NamedTuple):
     name: str
     topic_id: UUID
     partitions: Sequence[PartitionToCommit]
+
+
+class Commitment(NamedTuple):
+    """What a commit comes to: records, what they say, and an error code for each partition in the order they came."""
+
+    records: list[KeyValue]
+    positions: list[tuple[OffsetKey, Committed]]
+    errors: list[int]
 
 
 class _Held(NamedTuple):
@@ -129,10 +138,11 @@ class Offsets:
         *,
         author: Author,
         retention_ms: int = _DEFAULT_RETENTION,
-    ) -> tuple[list[KeyValue], list[int]]:
-        """The records of a commit, and an error code for each partition in the order they came."""
+    ) -> Commitment:
+        """Write positions down, but for those whose metadata is too long."""
         expire_ms = NO_EXPIRY if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms
         records: list[KeyValue] = []
+        positions: list[tuple[OffsetKey, Committed]] = []
         errors: list[int] = []
         longest = self._limits.metadata_max_bytes
         for name, topic_id, partitions in topics:
@@ -145,11 +155,17 @@ class Offsets:
                     continue
                 offset, leader_epoch = asked.committed_offset, asked.committed_leader_epoch
                 value = encode_position(offset, leader_epoch, metadata, now_ms, expire_ms, tags)
-                records.append((prefix + _PARTITION.pack(asked.partition_index), value))
+                index = asked.partition_index
+                records.append((prefix + _PARTITION.pack(index), value))
+                if metadata or expire_ms != NO_EXPIRY:
+                    position = decode_value(value, index)
+                else:
+                    position = bare_position(offset, leader_epoch, now_ms, topic_id, index)
+                positions.append((tuple.__new__(OffsetKey, (group_id, name, index)), position))
                 errors.append(ErrorCode.NONE)
         self.history.announce(group_id, now_ms, author)
         metrics.OFFSET_COMMITS.value += len(records)
-        return records, errors
+        return tuple.__new__(Commitment, (records, positions, errors))
 
     def delete(
         self, group_id: str, positions: Iterable[TopicPartition], now_ms: int
@@ -238,15 +254,22 @@ class Offsets:
     def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> str:
         """Take in a record whose key is that of a position; the group that it belongs to."""
         at = decode_key(key)
-        self._order += 1
         if value is None:
+            self._order += 1
             self._forget(at)
-        elif transactional is None:
-            position = decode_value(value, at.partition)
+        else:
+            self.place(at, decode_value(value, at.partition), transactional)
+        return at.group_id
+
+    def place(
+        self, at: OffsetKey, position: Committed, transactional: Transactional | None
+    ) -> None:
+        """Take in a position that is in the log: it counts, or is held back until its transaction ends."""
+        self._order += 1
+        if transactional is None:
             self._place(at, position, self._order, _COMMITTED)
         else:
-            self._hold(at, transactional.producer_id, decode_value(value, at.partition))
-        return at.group_id
+            self._hold(at, transactional.producer_id, position)
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
         """A transaction is over: what it held counts, or never was."""
@@ -257,23 +280,22 @@ class Offsets:
                 self._place(at, held.committed, held.order, author)
 
     def _place(self, at: OffsetKey, position: Committed, order: int, author: Author) -> None:
-        topics = self._committed.get(at.group_id)
+        group_id, topic, partition = at
+        topics = self._committed.get(group_id)
         if topics is None:
-            topics = self._committed[at.group_id] = {}
-        partitions = topics.get(at.topic)
+            topics = self._committed[group_id] = {}
+        partitions = topics.get(topic)
         if partitions is None:
-            partitions = topics[at.topic] = {}
-        before = partitions.get(at.partition)
-        partitions[at.partition] = position
-        if at.group_id in self._holders:
+            partitions = topics[topic] = {}
+        before = partitions.get(partition)
+        partitions[partition] = position
+        if group_id in self._holders:
             self._overtake(at, order)
-        self.history.moved(
-            at.group_id,
-            TopicPartition(at.topic, at.partition),
-            Move(None if before is None else before.committed_offset, position.committed_offset),
-            position.commit_timestamp_ms,
-            author,
-        )
+        # Every commit comes here: the constructors of named tuples would take half the time of all this.
+        tp: TopicPartition = tuple.__new__(TopicPartition, (topic, partition))
+        since = None if before is None else before.committed_offset
+        move: Move = tuple.__new__(Move, (since, position.committed_offset))
+        self.history.moved(group_id, tp, move, position.commit_timestamp_ms, author)
 
     def _overtake(self, at: OffsetKey, order: int) -> None:
         """The latest record wins, not the latest marker: compaction would keep just that one (KAFKA-15341)."""

@@ -21,6 +21,7 @@ from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.group import Caller, Group
 from ottla.coordination.groups.history import History
+from ottla.coordination.groups.offset_records import Committed, OffsetKey
 from ottla.coordination.groups.offset_rules import OffsetLimits
 from ottla.coordination.groups.offsets import Offsets
 from ottla.coordination.groups.timers import TimerKey, Timers
@@ -157,8 +158,20 @@ class GroupShard:
     ) -> None:
         group_id = self.offsets.replay(key, value, transactional)
         if value is not None and group_id not in self.groups:
-            # Whoever commits without members makes a group that has nothing but offsets.
-            self.groups[group_id] = self.new_classic(group_id)
+            self._found(group_id)
+
+    def place(
+        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+    ) -> None:
+        """Take in positions, as `replay` does when it has read them."""
+        for at, position in positions:
+            self.offsets.place(at, position, transactional)
+            if at[0] not in self.groups:
+                self._found(at[0])
+
+    def _found(self, group_id: str) -> None:
+        """Whoever commits without members makes a group that has nothing but offsets."""
+        self.groups[group_id] = self.new_classic(group_id)
 
     def _replay_classic(self, group_id: str, value: bytes | None) -> None:
         group = self.groups.get(group_id)

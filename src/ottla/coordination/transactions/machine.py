@@ -165,6 +165,13 @@ def fence(found: Transaction, new_producer_id: NewProducerId, now_ms: int) -> Tr
     return _bump(_prepare(found, False, now_ms), found, new_producer_id)
 
 
+def settle(found: Transaction, committed: bool, now_ms: int) -> Transaction:
+    """Decide the outcome for a slot of a transaction group, whose producer never goes on by itself."""
+    return _prepare(found, committed, now_ms)._replace(
+        epoch=min(found.epoch + 1, MAX_EPOCH), client_version=FIRST_WITH_EPOCH_BUMP
+    )
+
+
 def complete(found: Transaction, now_ms: int) -> Transaction:
     """All markers are written; a producer that has used up its epochs goes on with its next id."""
     done = found._replace(

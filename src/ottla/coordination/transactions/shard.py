@@ -17,6 +17,8 @@ from ottla.coordination.decision import (
 from ottla.coordination.transactions import ends, machine, records
 from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.machine import Claim, NewProducerId
+from ottla.coordination.transactions.sink_records import kind_of
+from ottla.coordination.transactions.sink_shard import SinkShard, refuse
 from ottla.coordination.transactions.state import (
     COMPLETE,
     MAX_EPOCH,
@@ -46,8 +48,10 @@ class TransactionShard:
     """Transactional ids, their producers and their transactions.
 
     `write_markers` is told as if it were an asker: when the outcome of a transaction is committed, it gets EndMarkers,
-    and comes back with `markers_written`. Until then it is told again, now and then. `count_open` says how many
-    transactions are open on this broker, in other machines, too.
+    and comes back with `markers_written`. Until then it is told again, now and then. `partition_count` is that of the
+    coordinator's topic; `count_open` says how many transactions are open on this broker, in other machines, too.
+
+    The transactional ids of `sinks` are slots: their producers do not end them, and they time out with their sinks.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class TransactionShard:
         config: TransactionsConfig,
         new_producer_id: NewProducerId,
         write_markers: Token,
+        partition_count: Callable[[], int],
         count_open: Callable[[], int] | None = None,
     ) -> None:
         self._config = config
@@ -62,6 +67,9 @@ class TransactionShard:
         self._new_producer_id = new_producer_id
         self._write_markers = write_markers
         self.transactions: dict[str, Transaction] = {}
+        self.sinks = SinkShard(
+            config, self.transactions, new_producer_id, write_markers, partition_count
+        )
         self._ongoing: set[str] = set()
         self._completing: dict[str, _Completing] = {}
         # The epoch that a producer had before it was given another in answer to a claim (KIP-360).
@@ -86,6 +94,7 @@ class TransactionShard:
                     ErrorCode.INVALID_TRANSACTION_TIMEOUT,
                     f"{timeout_ms} ms is not within 1 to {self._config.transaction_max_timeout_ms}",
                 )
+            self._check_no_slot(transactional_id)
             found = self.transactions.get(transactional_id)
             if found is None:
                 fresh = machine.create(self._new_producer_id(), timeout_ms, now_ms)
@@ -93,7 +102,7 @@ class TransactionShard:
             claim = claimed and Claim(claimed, self._last_epoch(transactional_id, found))
             result = machine.initialize(found, claim, timeout_ms, self._new_producer_id, now_ms)
         except ApiError as why:
-            return _refuse(token, why)
+            return refuse(token, why)
         if result.aborts:
             metrics.PRODUCERS_FENCED.value += 1
             concurrent = ApiError(
@@ -123,7 +132,8 @@ class TransactionShard:
             if found.state is not State.ONGOING:
                 self._check_room()
         except ApiError as why:
-            return _refuse(token, why)
+            return refuse(token, why)
+        self.sinks.touch(transactional_id, now_ms)
         written = [] if added is None else [ends.record(transactional_id, added)]
         return Decision(written, [(token, None)])
 
@@ -138,12 +148,13 @@ class TransactionShard:
     ) -> Decision:
         """EndTxn: replies with the producer of the next transaction, once the outcome is certain."""
         try:
+            self._check_no_slot(transactional_id)
             found = self._known(transactional_id)
             prepared = machine.end(
                 found, producer, committed, client_version, self._new_producer_id, now_ms
             )
         except ApiError as why:
-            return _refuse(token, why)
+            return refuse(token, why)
         if prepared is None:
             return Decision(replies=[(token, found.producer)])
         following = machine.next_producer(prepared)
@@ -160,6 +171,8 @@ class TransactionShard:
         completing.missing.difference_update(written)
         if completing.missing:
             return Decision()
+        if markers.transactional_id in self.sinks.slots:
+            return Decision(self.sinks.retired(markers.transactional_id))
         complete = machine.complete(found, now_ms)
         return Decision([ends.record(markers.transactional_id, complete)])
 
@@ -188,6 +201,10 @@ class TransactionShard:
 
     def replay(self, key: bytes, value: bytes | None, transactional: Transactional | None) -> None:
         """Take in a record: the newest of a transactional id is all there is to know of it."""
+        kind = kind_of(key)
+        if kind is not None:
+            self.sinks.replay(kind, key, value)
+            return
         transactional_id = records.decode_key(key)
         now = None if value is None else records.decode_value(value)
         self._ongoing.discard(transactional_id)
@@ -215,6 +232,7 @@ class TransactionShard:
         self._look_for_expired_ms = now_ms + self._config.transaction_remove_expired_interval_ms
         for completing in self._completing.values():
             completing.retry_at_ms = now_ms
+        self.sinks.loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When markers are to be written again, time-outs to be looked at, or ids to be forgotten."""
@@ -223,7 +241,8 @@ class TransactionShard:
             due = min(due, self._look_for_timed_out_ms)
         if due is not None and self._completing:
             due = min(due, *(each.retry_at_ms for each in self._completing.values()))
-        return due
+        look_ms = self.sinks.next_deadline_ms()
+        return due if due is None or look_ms is None else min(due, look_ms)
 
     def tick(self, now_ms: int) -> Decision:
         """Whatever is due."""
@@ -235,7 +254,8 @@ class TransactionShard:
             written.append(ends.record(transactional_id, fenced))
             told.append((self._write_markers, ends.markers(transactional_id, fenced)))
         written += [(records.encode_key(expired), None) for expired in self._expired(now_ms)]
-        return Decision(written, told)
+        silent = self.sinks.tick(now_ms)
+        return Decision([*written, *silent.records], [*told, *silent.replies])
 
     def parked(self) -> Sequence[Token]:
         """Nobody waits here: every request is answered when it is decided."""
@@ -253,6 +273,14 @@ class TransactionShard:
             raise ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS,
                 f"ottla.max.open.transactions={limit} are open; try again when one has ended",
+            )
+
+    def _check_no_slot(self, transactional_id: str) -> None:
+        slot = self.sinks.slots.get(transactional_id)
+        if slot is not None:
+            raise ApiError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"{transactional_id!r} is a slot of the sink {slot.sink_id!r}, and ends with its group",
             )
 
     def _known(self, transactional_id: str) -> Transaction:
@@ -291,7 +319,7 @@ class TransactionShard:
         if not self._ongoing or now_ms < self._look_for_timed_out_ms:
             return
         self._look_for_timed_out_ms = now_ms + self._config.transaction_abort_interval_ms
-        for transactional_id in sorted(self._ongoing):
+        for transactional_id in sorted(self._ongoing.difference(self.sinks.slots)):
             found = self.transactions[transactional_id]
             if found.times_out_at_ms() < now_ms:
                 try:
@@ -308,14 +336,10 @@ class TransactionShard:
             transactional_id
             for transactional_id, transaction in self.transactions.items()
             if machine.is_expired(transaction, expiration_ms, now_ms)
+            and transactional_id not in self.sinks.slots
         ]
         more = len(found) > _EXPIRED_AT_ONCE
         interval_ms = 0 if more else self._config.transaction_remove_expired_interval_ms
         self._look_for_expired_ms = now_ms + interval_ms
         metrics.TRANSACTIONAL_IDS_EXPIRED.value += len(found[:_EXPIRED_AT_ONCE])
         return found[:_EXPIRED_AT_ONCE]
-
-
-def _refuse(token: Token, why: ApiError) -> Decision:
-    metrics.TRANSACTION_REFUSALS.labels(error=ErrorCode(why.code).name).value += 1
-    return Decision(replies=[(token, why)])

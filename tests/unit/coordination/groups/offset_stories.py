@@ -1,13 +1,14 @@
 """A shard with nothing but offsets, and groups that answer what a test tells them to."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ottla.base.ids import TopicPartition
 from ottla.cluster.image import TopicImage
 from ottla.coordination.decision import Decision, KeyValue, Transactional
 from ottla.coordination.groups.offset_history import COMMIT, Author
+from ottla.coordination.groups.offset_records import Committed, OffsetKey
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
 from ottla.coordination.groups.offsets import Offsets, TopicToCommit
 from ottla.protocol.apis.offset_commit import OffsetCommitRequestPartition
@@ -88,11 +89,17 @@ class Shard:
             self.log.append((record, transactional))
             self.offsets.replay(*record, transactional)
 
+    def place(
+        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+    ) -> None:
+        for at, position in positions:
+            self.offsets.place(at, position, transactional)
+
     def commit(
         self, group: str, topic: str, partition: int, offset: int, now_ms: int = 0, who: str = ""
     ) -> None:
         wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
-        records, errors = self.offsets.commit(
+        records, _, errors = self.offsets.commit(
             group, wanted, now_ms, author=Author(COMMIT, member_id=who)
         )
         assert errors == [0]
@@ -102,7 +109,7 @@ class Shard:
         self, producer: int, group: str, topic: str, partition: int, offset: int
     ) -> None:
         wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
-        records, _ = self.offsets.commit(group, wanted, 0, author=Author(COMMIT))
+        records, _, _ = self.offsets.commit(group, wanted, 0, author=Author(COMMIT))
         self.write(records, Transactional(producer, 0))
 
     def expire(self, now_ms: int) -> None:

@@ -36,7 +36,7 @@ def test_nothing_changes_before_the_records_are_replayed() -> None:
 def test_metadata_that_is_too_long_is_refused_for_its_partition_alone() -> None:
     shard = Shard(OffsetLimits(metadata_max_bytes=4))
     asked = [at(0, 1, "long!"), at(1, 2, None), at(2, 3, "éééé")]
-    records, errors = shard.offsets.commit(
+    records, _, errors = shard.offsets.commit(
         "g", [TopicToCommit("t", ZERO_UUID, asked)], 0, author=Author(COMMIT)
     )
     assert errors == [ErrorCode.OFFSET_METADATA_TOO_LARGE, 0, 0]
@@ -234,7 +234,7 @@ def test_a_client_may_say_how_long_its_offsets_live() -> None:
     shard.groups["g"] = ToldGroup()
     shard.offsets.loaded(0)
     wanted = [TopicToCommit("t", ZERO_UUID, [at(0, 5)])]
-    records, _ = shard.offsets.commit("g", wanted, 100, author=Author(COMMIT), retention_ms=50)
+    records, _, _ = shard.offsets.commit("g", wanted, 100, author=Author(COMMIT), retention_ms=50)
     [(_, value)] = records
     assert value is not None
     assert decode_value(value).expire_timestamp_ms == 150

@@ -36,7 +36,7 @@ class Desk:
 
     def fresh(self) -> TransactionShard:
         """A machine that knows nothing."""
-        return TransactionShard(self.config, self._new_producer_id, self._write_markers)
+        return TransactionShard(self.config, self._new_producer_id, self._write_markers, lambda: 50)
 
     def _new_producer_id(self) -> int:
         if self.out_of_ids:

@@ -1,0 +1,242 @@
+"""What a task does: fetch a range of one partition and yield it as Arrow record batches.
+
+The next fetch is on its way while the last one is decoded and taken by Spark, so a task holds one
+fetch, its rows, and what the kernel has received of the next.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from ottla.base.errors import ApiError, OttlaError, ProtocolError
+from ottla.base.units import MiB
+from ottla.client.errors import api_error, error_code, is_retriable
+from ottla.pipeline.offsets import EARLIEST, LATEST
+from ottla.pipeline.reading_brokers import WorkerBrokers, brokers_for
+from ottla.pipeline.reading_socket import BrokerSocket
+from ottla.pipeline.source_ranges import Range
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FETCH_BYTES: Final = 8 * MiB
+"""Large enough that a fetch is a good Arrow batch, small enough for many tasks on a machine."""
+_LAST_BY_NAME: Final = 12
+_DELETED_AFTER_MS: Final = 5_000
+"""How long a topic may be unknown to its brokers before it counts as deleted."""
+_OFFSET_AND_LENGTH: Final = Struct(">qi")
+_LAST_DELTA: Final = Struct(">i")
+_LAST_DELTA_POS: Final = 23
+
+
+class DataLoss(OttlaError):
+    """Records that were to be read are gone."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How ranges are read; it travels to the workers."""
+
+    client: Mapping[str, str]
+    read_committed: bool
+    headers: bool
+    fail_on_data_loss: bool
+    timeout_ms: int
+
+
+def read_range(what: Range, how: Reading) -> Iterator[pa.RecordBatch]:
+    """The records of a range, a record batch for each fetch."""
+    return iter(_RangeReader(what, how, brokers_for(how.client)))
+
+
+class _RangeReader:
+    def __init__(self, what: Range, how: Reading, brokers: WorkerBrokers) -> None:
+        self._partition = what.partition
+        self._position, self._end = what.start, what.end
+        self._how = how
+        self._brokers = brokers
+        self._link: BrokerSocket | None = None
+        self._sent_for = -1
+        self._fetch_bytes = int(how.client.get("max.partition.fetch.bytes", FETCH_BYTES))
+        self._wait_ms = int(how.client.get("fetch.max.wait.ms", 500))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            while self._position < self._end:
+                data = self._fetched()
+                if data is None:
+                    return
+                reached = end_offset(data.records or b"", self._position)
+                if reached < self._end:
+                    self._send(reached)
+                yield from self._decoded(data, reached)
+                self._position = reached
+        finally:
+            if self._link is not None:
+                self._brokers.give_back(self._link)
+
+    # --- fetching
+
+    def _fetched(self) -> PartitionData | None:
+        """What the leader has from the position on; None where nothing of the range is left."""
+        began, attempt = time.monotonic(), 0
+        while True:
+            try:
+                data = self._attempt()
+                if data.records:
+                    return data
+                failure: Exception = OttlaError(
+                    f"the log of {self._partition} holds nothing at offset {self._position}, "
+                    f"though {self._end} was its end before; it reaches to {data.high_watermark} now"
+                )
+            except (OttlaError, OSError) as error:
+                self._drop_link()
+                if isinstance(error, ApiError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    if not self._skip_lost():
+                        return None
+                    continue
+                failure = error
+            waited_ms = (time.monotonic() - began) * 1000
+            if not self._worth_waiting(failure, waited_ms):
+                raise self._explained(failure, waited_ms) from failure
+            self._brokers.forget(self._partition)
+            attempt += 1
+            time.sleep(min(1.0, 0.05 * 2 ** min(attempt, 6)) * random.uniform(0.8, 1.2))
+
+    def _attempt(self) -> PartitionData:
+        if self._sent_for != self._position:
+            self._send(self._position)
+        assert self._link is not None
+        self._sent_for = -1
+        timeout_s = (self._brokers.settings.request_timeout_ms + self._wait_ms) / 1000
+        answer = self._link.receive(timeout_s)
+        if answer.error_code:
+            raise api_error(answer.error_code)
+        data: PartitionData = answer.responses[0].partitions[0]
+        if data.error_code:
+            raise api_error(data.error_code)
+        return data
+
+    def _send(self, offset: int) -> None:
+        try:
+            if self._link is None or self._link.in_flight:
+                self._drop_link()
+                self._link = self._brokers.take(self._brokers.leader(self._partition))
+            version = self._link.version_of(ApiKey.FETCH, _LAST_BY_NAME)
+            self._link.send(self._request(offset), version)
+            self._sent_for = offset
+        except OttlaError:
+            self._drop_link()
+            # One that was sent ahead is sent again when it is needed, and then fails with reason.
+            if offset == self._position:
+                raise
+
+    def _request(self, offset: int) -> FetchRequest:
+        topic, number = self._partition
+        wanted = FetchPartition(
+            partition=number, fetch_offset=offset, partition_max_bytes=self._fetch_bytes
+        )
+        return FetchRequest(
+            max_wait_ms=self._wait_ms,
+            min_bytes=1,
+            max_bytes=self._fetch_bytes,
+            isolation_level=int(self._how.read_committed),
+            topics=[FetchTopic(topic=topic, partitions=[wanted])],
+        )
+
+    def _drop_link(self) -> None:
+        if self._link is not None:
+            self._link.close()
+        self._link, self._sent_for = None, -1
+
+    # --- decoding
+
+    def _decoded(self, data: PartitionData, reached: int) -> Iterator[pa.RecordBatch]:
+        from ottla.pipeline.decoding import decode
+
+        aborted = None
+        if self._how.read_committed:
+            aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+        records, position = data.records or b"", self._position
+        stop = min(reached, self._end)
+        while position < stop:
+            try:
+                decoded = decode(
+                    records, *self._partition, position, self._end, aborted, self._how.headers
+                )
+            except ProtocolError as error:
+                raise ProtocolError(
+                    f"{self._partition} holds a corrupt batch at or after offset {position}: {error}; "
+                    "ask the broker's operator to check its disk, or read from behind that batch "
+                    "with startingOffsets"
+                ) from error
+            if decoded.batch is not None and decoded.batch.num_rows:
+                yield decoded.batch
+            if decoded.next_offset <= position:
+                return
+            position = decoded.next_offset
+
+    # --- what goes wrong
+
+    def _skip_lost(self) -> bool:
+        """Move to the first offset there is, if that is allowed; whether any of the range is left."""
+        earliest = self._brokers.list_offset(self._partition, EARLIEST, self._how.read_committed)
+        latest = self._brokers.list_offset(self._partition, LATEST, self._how.read_committed)
+        lost = (
+            f"offsets {self._position} to {self._end - 1} of {self._partition} were to be read, but "
+            f"its log holds {earliest} to {latest - 1} only; retention or a deletion came first"
+        )
+        if self._how.fail_on_data_loss:
+            raise DataLoss(f"{lost}. {HOW_TO_ACCEPT_LOSS}")
+        warnings.warn(f"{lost}; what is gone is passed over", stacklevel=2)
+        if not self._position < earliest < self._end:
+            return False
+        self._position = earliest
+        return True
+
+    def _worth_waiting(self, failure: Exception, waited_ms: float) -> bool:
+        if isinstance(failure, ApiError):
+            if failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                return waited_ms < min(_DELETED_AFTER_MS, self._how.timeout_ms)
+            if not error_code(failure.code).retriable:
+                return False
+        elif type(failure) is not OttlaError and not is_retriable(failure):
+            return False
+        return waited_ms < self._how.timeout_ms
+
+    def _explained(self, failure: Exception, waited_ms: float) -> Exception:
+        where = f"{self._partition} could not be read from offset {self._position} on"
+        if isinstance(failure, ApiError) and failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return DataLoss(f"{where}: the topic was deleted. {HOW_TO_ACCEPT_LOSS}")
+        return OttlaError(
+            f"{where}, within {waited_ms:.0f} ms: {failure}; kafkaConsumer.pollTimeoutMs is the longest wait"
+        )
+
+
+HOW_TO_ACCEPT_LOSS: Final = (
+    "Set the option failOnDataLoss to false to go on without them, or begin elsewhere with "
+    "startingOffsets and, for a stream, a new checkpointLocation"
+)
+
+
+def end_offset(records: bytes | bytearray | memoryview, position: int) -> int:
+    """The offset behind the last whole batch; only headers are looked at."""
+    pos, size, reached = 0, len(records), position
+    while size - pos >= HEADER_SIZE:
+        base_offset, length = _OFFSET_AND_LENGTH.unpack_from(records, pos)
+        if length <= 0 or length + LOG_OVERHEAD > size - pos:
+            break
+        (delta,) = _LAST_DELTA.unpack_from(records, pos + _LAST_DELTA_POS)
+        reached = max(reached, base_offset + delta + 1)
+        pos += length + LOG_OVERHEAD
+    return reached

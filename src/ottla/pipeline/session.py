@@ -1,0 +1,39 @@
+"""`session()`: a SparkSession with everything set that reading and writing ottla profits from."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from ottla.pipeline.requirements import check_requirements
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS: Final = {
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+}
+"""Filters reach the source, and rows reach the sink in large Arrow batches."""
+
+
+def session(
+    app_name: str = "ottla", *, master: str | None = None, settings: dict[str, str] | None = None
+) -> SparkSession:
+    """The SparkSession of this process, made at the first call; `settings` are Spark's own.
+
+    RequirementMissing says what to install where Java or PySpark is missing or too old.
+    """
+    check_requirements()
+    from pyspark.sql import SparkSession
+
+    # Workers must be this Python, with the packages that are installed here.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    made: SparkSession = builder.getOrCreate()
+    return made

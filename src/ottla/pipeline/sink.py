@@ -1,0 +1,212 @@
+"""The writers of `format("ottla")`: a batch that counts as a whole, and a stream of which each batch counts once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from ottla.base.errors import ConfigError, OttlaError
+from ottla.base.log import logger
+from ottla.client.producer_settings import ProducerSettings
+from ottla.pipeline.options import meaningless
+from ottla.pipeline.sink_commit import abort_parts, commit_parts, row_count
+from ottla.pipeline.sink_digest import batch_digest
+from ottla.pipeline.sink_message import Claim, PartMessage, write_stage
+from ottla.pipeline.sink_options import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    SinkOptions,
+    exactly_once,
+    read_sink_options,
+)
+from ottla.pipeline.sink_schema import sink_columns
+from ottla.pipeline.sink_task import Attempt, Work, write_part
+from ottla.pipeline.writing_link import link_to
+
+log = logger(__name__)
+
+GROUP_OPTION: Final = "ottla.group"
+"""Set by `write_stream` alone: the frame is a part of something larger, which commits it."""
+
+_QUERY_ID: Final = "sql.streaming.queryId"
+_RUN_ID: Final = "spark.jobGroup.id"
+_BATCH_ID: Final = "streaming.sql.batchId"
+_SAME_VERSION: Final = "txnVersion"
+
+_warned: Final[set[str]] = set()
+
+
+@dataclass(frozen=True)
+class Group:
+    """The group of frames that a batch write belongs to, and where it leaves its messages."""
+
+    claim: Claim
+    stage: Path
+
+    def option(self) -> str:
+        """The group as the value of GROUP_OPTION."""
+        claim = self.claim
+        return json.dumps([claim.sink_id, claim.run_id, claim.batch, str(self.stage)])
+
+    @classmethod
+    def read(cls, option: str) -> Group:
+        """The group that an option tells of."""
+        sink_id, run_id, batch, stage = json.loads(option)
+        return cls(Claim(sink_id, run_id, batch), Path(stage))
+
+
+class BatchSink(DataSourceArrowWriter):
+    """One write of a frame."""
+
+    def __init__(
+        self, work: Work, claim: Claim | None, options: SinkOptions, stage: Path | None
+    ) -> None:
+        self._work = work
+        self._claim = claim
+        self._options = options
+        self._stage = stage
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one part."""
+        return write_part(iterator, self._work, self._claim, _attempt())
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Make all parts count."""
+        parts = _parts(messages)
+        if self._stage is not None:
+            write_stage(self._stage, parts)
+        else:
+            commit_parts(self._work.settings, parts, _SAME_VERSION, self._work.timeout_ms)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Give all parts up."""
+        abort_parts(self._work.settings, _parts(messages))
+
+
+class StreamSink(DataSourceStreamArrowWriter):
+    """One batch of a stream."""
+
+    def __init__(self, work: Work, options: SinkOptions, *, once: bool) -> None:
+        self._work = work
+        self._options = options
+        self._once = once
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one part of the batch."""
+        claim = _streaming_claim(self._options.sink_id) if self._once else None
+        return write_part(iterator, self._work, claim, _attempt())
+
+    def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
+        """Make all parts of the batch count."""
+        parts = _parts(messages)
+        digest = batch_digest(self._options.checkpoint_location, batch_id, row_count(parts))
+        commit_parts(self._work.settings, parts, digest, self._work.timeout_ms)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
+        """Give all parts of the batch up."""
+        abort_parts(self._work.settings, _parts(messages))
+
+
+def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchSink:
+    """The writer of a frame; runs on the driver, once for each write."""
+    if overwrite:
+        raise OttlaError(
+            "mode('overwrite') would delete what the topic has, which a sink never does; use "
+            "mode('append'), and kafka-delete-records or 'kafka-topics --delete' to remove records"
+        )
+    given = dict(options)
+    group = given.pop(GROUP_OPTION, None)
+    read = read_sink_options(given, streaming=False)
+    work, once = _work(read, schema)
+    if group is not None:
+        found = Group.read(group)
+        return BatchSink(work, found.claim if once else None, read, found.stage)
+    return BatchSink(work, _batch_claim(read) if once else None, read, None)
+
+
+def stream_sink(options: Mapping[str, str], schema: StructType) -> StreamSink:
+    """The writer of a stream's batch; runs on the driver, before each batch and before its commit."""
+    read = read_sink_options(options, streaming=True)
+    work, once = _work(read, schema)
+    return StreamSink(work, read, once=once)
+
+
+def settle_delivery(read: SinkOptions) -> tuple[ProducerSettings, bool]:
+    """The producer's settings, and whether rows are written exactly once, as asked for or as the brokers can."""
+    settings = read.producer()
+    if read.delivery == AT_LEAST_ONCE:
+        return settings, False
+    if link_to(exactly_once(settings)).has_sinks():
+        return exactly_once(settings), True
+    if read.delivery == EXACTLY_ONCE:
+        raise ConfigError(
+            "delivery",
+            EXACTLY_ONCE,
+            f"the brokers at {read.bootstrap_servers} do not know transaction groups, as Apache Kafka "
+            "does not; write to ottla, or set delivery=at_least_once",
+        )
+    _warn_once(
+        "rows are written at least once: the brokers do not know transaction groups, as Apache "
+        f"Kafka does not ({read.bootstrap_servers}); delivery=at_least_once says that this is meant"
+    )
+    return settings, False
+
+
+def _work(read: SinkOptions, schema: StructType) -> tuple[Work, bool]:
+    columns = sink_columns(schema, read.topic)
+    if read.without_meaning:
+        _warn_once(meaningless(read.without_meaning))
+    settings, once = settle_delivery(read)
+    return Work(settings, columns, read.timeout_ms), once
+
+
+def _warn_once(sentence: str) -> None:
+    if sentence not in _warned:
+        _warned.add(sentence)
+        log.warning(sentence)
+
+
+def _batch_claim(read: SinkOptions) -> Claim:
+    # Never from a stream's properties: a frame written inside foreachBatch is a write of its own.
+    run_id = str(uuid4())
+    if read.txn_app_id is None or read.txn_version is None:
+        return Claim(run_id, run_id, 0, ephemeral=True)
+    return Claim(read.txn_app_id, run_id, read.txn_version, skip_older=True)
+
+
+def _streaming_claim(sink_id: str | None) -> Claim:
+    context = _context()
+    query_id, run_id = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_RUN_ID)
+    batch = context.getLocalProperty(_BATCH_ID)
+    if query_id is None or run_id is None or batch is None:
+        raise OttlaError("this task belongs to no batch of a stream; write with spark.write")
+    return Claim(sink_id or query_id, run_id, int(batch))
+
+
+def _attempt() -> Attempt:
+    context = _context()
+    return Attempt(context.partitionId(), context.taskAttemptId())
+
+
+def _context() -> Any:
+    context = TaskContext.get()
+    if context is None:
+        raise OttlaError("rows are written by Spark's tasks only")
+    return context
+
+
+def _parts(messages: list[WriterCommitMessage | None]) -> list[PartMessage]:
+    return [message for message in messages if isinstance(message, PartMessage)]

@@ -1,0 +1,73 @@
+"""The driver's part: all parts of a batch count at once, or none of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ottla.base.errors import ApiError, OttlaError
+from ottla.base.log import logger
+from ottla.client.producer_settings import ProducerSettings
+from ottla.pipeline import sink_steps
+from ottla.pipeline.sink_message import NO_GENERATION, PartMessage
+from ottla.pipeline.sink_task import generation_of
+from ottla.pipeline.txn_groups import TxnGroups
+from ottla.pipeline.writing_link import link_to
+from ottla.protocol.errors import ErrorCode
+
+log = logger(__name__)
+
+_ABORT_TIMEOUT_MS = 10_000
+
+
+def row_count(messages: Sequence[PartMessage]) -> int:
+    """How many rows a batch had."""
+    return sum(message.rows for message in messages)
+
+
+def commit_parts(
+    settings: ProducerSettings, messages: Sequence[PartMessage], digest: str, timeout_ms: int
+) -> None:
+    """Make the parts count; returns once that is certain, raises if it cannot be."""
+    claim = next((message.claim for message in messages if message.claim is not None), None)
+    if claim is None:
+        return  # at least once: what was written counts already
+    link = link_to(settings)
+    generation = _generation(messages)
+    if generation == NO_GENERATION:
+        generation = generation_of(link, claim, timeout_ms)
+    slots = [message.slot for message in messages if message.slot is not None]
+    sink_steps.reached(sink_steps.BEFORE_COMMIT)
+    try:
+        link.run(
+            TxnGroups(link.cluster).commit(
+                claim.sink_id, generation, claim.batch, digest, slots, timeout_ms=timeout_ms
+            )
+        )
+    except ApiError as error:
+        older = error.code == ErrorCode.CHECKPOINT_BEHIND_SINK
+        if slots or not (older and claim.skip_older):
+            raise _explained(error, claim.sink_id, claim.batch) from error
+    sink_steps.reached(sink_steps.AFTER_COMMIT)
+
+
+def abort_parts(settings: ProducerSettings, messages: Sequence[PartMessage]) -> None:
+    """Give up what a failed batch has written; where that fails, the next run or the time-out does it."""
+
+    generation = _generation(messages)
+    claim = next((message.claim for message in messages if message.claim is not None), None)
+    if claim is None or generation == NO_GENERATION:
+        return
+    link = link_to(settings)
+    aborted = TxnGroups(link.cluster).abort(claim.sink_id, generation, timeout_ms=_ABORT_TIMEOUT_MS)
+    try:
+        link.run(aborted)
+    except OttlaError as error:
+        log.warning("a failed batch was not aborted at once", sink=claim.sink_id, why=error)
+
+
+def _generation(messages: Sequence[PartMessage]) -> int:
+    return max((message.generation for message in messages), default=NO_GENERATION)
+
+
+def _explained(error: ApiError, sink_id: str, batch: int) -> ApiError:
+    return ApiError(error.code, f"batch {batch} of sink {sink_id} was not committed: {error}")

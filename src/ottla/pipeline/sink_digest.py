@@ -1,0 +1,42 @@
+"""By what a batch of a stream is known again: the offsets of its sources, or how many rows it had.
+
+Offsets alone where they can be read: a batch that is repeated after its job was changed has other rows, and yet counts
+as written, as it does in every other sink of Spark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_LINES_BEFORE_OFFSETS = 2
+"""The version of the file's format, and what Spark remembers of the batch besides offsets."""
+
+
+def batch_digest(checkpoint_location: str | None, batch: int, rows: int) -> str:
+    """What the coordinator compares when a batch comes again."""
+    offsets = _source_offsets(checkpoint_location, batch)
+    if offsets is None:
+        return f"rows {rows}"
+    return "offsets " + hashlib.sha256(offsets.encode()).hexdigest()
+
+
+def _source_offsets(checkpoint_location: str | None, batch: int) -> str | None:
+    directory = _local(checkpoint_location)
+    if directory is None:
+        return None
+    try:
+        lines = (directory / "offsets" / str(batch)).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return "\n".join(lines[_LINES_BEFORE_OFFSETS:]) or None
+
+
+def _local(location: str | None) -> Path | None:
+    if not location:
+        return None
+    parts = urlsplit(location)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    return None if parts.scheme else Path(location)

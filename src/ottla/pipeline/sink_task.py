@@ -1,0 +1,160 @@
+"""What one task does: find out whether its part is needed, write it, and tell the driver how.
+
+A task never ends its transaction. While it writes, the coordinator hears from it, so that a slow task is not taken for
+a lost one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import pyarrow as pa
+
+from ottla.base.errors import ApiError, OttlaError
+from ottla.base.log import logger
+from ottla.client.producer_settings import ProducerSettings
+from ottla.pipeline import sink_steps
+from ottla.pipeline.encoding import encode
+from ottla.pipeline.sink_message import Claim, PartMessage
+from ottla.pipeline.sink_rows import Router, chunks, prepared
+from ottla.pipeline.sink_schema import SinkColumns
+from ottla.pipeline.txn_groups import TxnGroups
+from ottla.pipeline.writing import Slot, TaskProducer
+from ottla.pipeline.writing_link import Link, link_to
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.compression import Codec
+
+log = logger(__name__)
+
+SIGNS_PER_TIMEOUT: Final = 10
+
+_generations: Final[dict[tuple[int, str, str], int]] = {}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all tasks of a write have in common."""
+
+    settings: ProducerSettings
+    columns: SinkColumns
+    timeout_ms: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Which task of a job this is, and which attempt at it."""
+
+    partition: int
+    attempt: int
+
+
+def write_part(
+    batches: Iterable[pa.RecordBatch], work: Work, claim: Claim | None, attempt: Attempt
+) -> PartMessage:
+    """Write what a task was given; with a claim exactly once, without one at least once."""
+    link = link_to(work.settings)
+    left = iter(batches)
+    if claim is None:
+        return PartMessage(None, _write(left, work, link, None))
+    groups = TxnGroups(link.cluster)
+
+    def run_lives() -> Awaitable[object]:
+        return groups.open_sink(
+            claim.sink_id, claim.run_id, timeout_ms=work.timeout_ms, ephemeral=claim.ephemeral
+        )
+
+    # What other tasks have written must not be given up while this one waits for its first row.
+    with _signs_of_life(link, work, run_lives):
+        first = next((batch for batch in left if batch.num_rows), None)
+    if first is None:
+        return PartMessage(claim, 0)
+    return _write_once(chain((first,), left), work, link, claim, attempt)
+
+
+def _write_once(
+    rows: Iterable[pa.RecordBatch], work: Work, link: Link, claim: Claim, attempt: Attempt
+) -> PartMessage:
+    groups = TxnGroups(link.cluster)
+    try:
+        generation = generation_of(link, claim, work.timeout_ms)
+        which = (claim.sink_id, generation, claim.batch, attempt.partition, attempt.attempt)
+        slot = link.run(groups.open_slot(*which))
+    except ApiError as error:
+        if not _written_already(error, claim):
+            raise
+        return _skipped(rows, claim)
+    sink_steps.reached(sink_steps.SLOT_OPENED)
+    with _signs_of_life(link, work, lambda: groups.open_slot(*which)):
+        count = _write(rows, work, link, slot)
+    sink_steps.reached(sink_steps.PART_WRITTEN)
+    return PartMessage(claim, count, generation, slot)
+
+
+def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:
+    """The generation of the claim's run; asked for once in a process."""
+    key = (id(link), claim.sink_id, claim.run_id)
+    found = _generations.get(key)
+    if found is None:
+        opened = TxnGroups(link.cluster).open_sink(
+            claim.sink_id, claim.run_id, timeout_ms=timeout_ms, ephemeral=claim.ephemeral
+        )
+        found = _generations[key] = link.run(opened).generation
+    return found
+
+
+def _written_already(error: ApiError, claim: Claim) -> bool:
+    if error.code == ErrorCode.SINK_ALREADY_COMMITTED:
+        return True
+    return claim.skip_older and error.code == ErrorCode.CHECKPOINT_BEHIND_SINK
+
+
+def _skipped(rows: Iterable[pa.RecordBatch], claim: Claim) -> PartMessage:
+    # Stateful operators in front of the sink commit only what was drawn from them.
+    count = sum(batch.num_rows for batch in rows)
+    sink_steps.reached(sink_steps.PART_SKIPPED)
+    return PartMessage(claim, count, skipped=True)
+
+
+def _write(rows: Iterable[pa.RecordBatch], work: Work, link: Link, slot: Slot | None) -> int:
+    settings = work.settings
+    codec, level = Codec[settings.compression_type.upper()], settings.compression_level
+    most = min(settings.batch_size, settings.max_request_size)
+    count = 0
+    with TaskProducer(link, slot) as producer:
+        router = Router(work.columns, producer.partitions)
+        for chunk in chunks(rows):
+            written = prepared(chunk, work.columns)
+            for target, which in router.routes(chunk, written):
+                for made in encode(written, which, codec, level, None, slot is not None, most):
+                    producer.send(target, made.bytes, made.count)
+            if not count:
+                sink_steps.reached(sink_steps.FIRST_SENT)
+            count += chunk.num_rows
+        producer.flush()
+    return count
+
+
+@contextmanager
+def _signs_of_life(link: Link, work: Work, sign: Callable[[], Awaitable[object]]) -> Iterator[None]:
+    async def signs() -> None:
+        while True:
+            await asyncio.sleep(work.timeout_ms / SIGNS_PER_TIMEOUT / 1000)
+            try:
+                await sign()
+            except OttlaError as error:
+                # Whether the batch is lost is for the producer and the commit to find out.
+                log.warning("no sign of life reached the coordinator", why=error)
+
+    async def begin() -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(signs())
+
+    task = link.run(begin())
+    try:
+        yield
+    finally:
+        link.thread.call(task.cancel)

@@ -1,0 +1,127 @@
+"""The reader behind spark.read: offsets are looked up once, and split into tasks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from ottla.base.ids import TopicPartition
+from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, Reading, read_range
+from ottla.pipeline.source_filters import Limits
+from ottla.pipeline.source_lookup import NO_RECORD_AS_LATE, Lookup
+from ottla.pipeline.source_options import SourceOptions
+from ottla.pipeline.source_ranges import Range, ranges_between, split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Slice(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, value: Range) -> None:
+        super().__init__(tuple(value))
+
+    @property
+    def range(self) -> Range:
+        """The offsets."""
+        partition, start, end = self.value
+        return Range(TopicPartition(*partition), start, end)
+
+
+class _PushFilters:
+    """A reader's `pushFilters` that Spark takes for the inherited one while push-down is off.
+
+    Spark calls it only if spark.sql.python.filterPushdown.enabled is true; if it is false, Spark
+    refuses to plan any reader that has a `pushFilters` of its own. It tells by the function behind
+    the bound method, and reads must work either way.
+    """
+
+    __func__ = DataSourceReader.pushFilters
+
+    def __init__(self, push: Callable[[Iterable[Filter]], list[Filter]]) -> None:
+        self._push = push
+
+    def __call__(self, filters: list[Filter]) -> list[Filter]:
+        return self._push(filters)
+
+
+class BatchReader(DataSourceReader):
+    """Reads from the starting to the ending offsets."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._reading = reading(options)
+        self._limits = Limits()
+
+    @property
+    def pushFilters(self) -> Any:  # noqa: N802 - Spark's name
+        """Takes filters as limits on what is fetched; returns those that Spark applies, too."""
+        return _PushFilters(self._limits.push)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One task for each partition that has something to read, or more where options ask for it."""
+        lookup = Lookup(self._options)
+        try:
+            ranges = self._limited(self._ranges(lookup), lookup)
+        finally:
+            lookup.close()
+        tasks = split(ranges, self._options.min_partitions, self._options.max_records_per_partition)
+        # Without any task Spark would plan one that reads nothing at all: None.
+        return [Slice(each) for each in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one task."""
+        if not isinstance(partition, Slice):
+            return iter(())
+        return read_range(partition.range, self._reading)
+
+    def _ranges(self, lookup: Lookup) -> list[Range]:
+        options = self._options
+        assert options.starting is not None
+        assert options.ending is not None
+        start = lookup.resolved("startingOffsets", options.starting, options.starting_time_strategy)
+        end = lookup.resolved("endingOffsets", options.ending, "latest")
+        if not options.starting.by_time and options.starting.each:
+            start = within_log(lookup, start, options.fail_on_data_loss)
+        return ranges_between(start, end)
+
+    def _limited(self, ranges: list[Range], lookup: Lookup) -> list[Range]:
+        left = [self._limits.within(each) for each in ranges if self._limits.allows(each)]
+        if self._limits.since_ms is None:
+            return left
+        since = lookup.since({each.partition: self._limits.since_ms for each in left})
+        return [
+            each._replace(start=max(each.start, since[each.partition]))
+            for each in left
+            if since[each.partition] != NO_RECORD_AS_LATE
+        ]
+
+
+def reading(options: SourceOptions) -> Reading:
+    """How the tasks of these options read."""
+    return Reading(
+        client=dict(options.client),
+        read_committed=options.read_committed,
+        headers=options.include_headers,
+        fail_on_data_loss=options.fail_on_data_loss,
+        timeout_ms=options.poll_timeout_ms,
+    )
+
+
+def within_log(
+    lookup: Lookup, start: dict[TopicPartition, int], fail_on_data_loss: bool
+) -> dict[TopicPartition, int]:
+    """The offsets to begin at, moved to the first there are where earlier ones are gone."""
+    earliest = lookup.earliest(start)
+    lost = {each: offset for each, offset in start.items() if offset < earliest[each]}
+    if lost:
+        each, offset = min(lost.items())
+        said = f"offset {offset} of {each} is gone: its log begins at {earliest[each]}"
+        if fail_on_data_loss:
+            raise DataLoss(f"{said}. {HOW_TO_ACCEPT_LOSS}")
+        warnings.warn(f"{said}; what is gone is passed over", stacklevel=2)
+    return {each: max(offset, earliest[each]) for each, offset in start.items()}

@@ -1,0 +1,148 @@
+"""What the driver asks the brokers: which partitions there are, and their offsets."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ottla.base.errors import ApiError, ConfigError, OttlaError
+from ottla.base.ids import TopicPartition
+from ottla.client.settings import AdminSettings, is_known
+from ottla.client.sync_admin import SyncAdmin
+from ottla.client.view import Topic
+from ottla.pipeline.offsets import EARLIEST, LATEST, Bound, Offsets, names
+from ottla.pipeline.source_options import SourceOptions
+from ottla.protocol.errors import ErrorCode
+
+NO_RECORD_AS_LATE = -1
+
+
+class Lookup:
+    """One connection of the driver to the cluster, and the subscription it resolves."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self.options = options
+        self.admin = SyncAdmin(_admin_settings(options))
+        self._partitions: list[TopicPartition] = []
+        self._looked_at = -float("inf")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.admin.close()
+
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that are subscribed to, as they are now."""
+        age_ms = (time.monotonic() - self._looked_at) * 1000
+        if age_ms > self.options.metadata_ttl_ms:
+            self._partitions = sorted(self._assigned())
+            self._looked_at = time.monotonic()
+        return self._partitions
+
+    def _assigned(self) -> list[TopicPartition]:
+        options = self.options
+        if options.assign is not None:
+            found = self._topics({each.topic for each in options.assign})
+            there = {TopicPartition(t.name, p.index) for t in found for p in t.partitions}
+            missing = set(options.assign) - there
+            if missing and options.fail_on_data_loss:
+                raise OttlaError(f"there is no partition {names(missing)}; see the option assign")
+            return [each for each in options.assign if each in there]
+        if options.subscribe is not None:
+            wanted = self._topics(options.subscribe)
+        else:
+            pattern = re.compile(options.subscribe_pattern or "")
+            listed = self._all_topics()
+            wanted = [t for t in listed if pattern.fullmatch(t.name) and not t.internal]
+        return [TopicPartition(topic.name, p.index) for topic in wanted for p in topic.partitions]
+
+    def _topics(self, wanted: Iterable[str]) -> list[Topic]:
+        view = self._refreshed(sorted(wanted))
+        found = [view.topics[name] for name in sorted(wanted) if name in view.topics]
+        missing = [t for t in found if t.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        if missing and self.options.fail_on_data_loss:
+            raise OttlaError(
+                f"there is no topic {missing[0].name} at {self.options.bootstrap_servers}; create it, "
+                "or check the option that names it (if it was deleted while a query ran, start the "
+                "query with another checkpointLocation, or with failOnDataLoss=false)"
+            )
+        for topic in found:
+            if topic.error and topic not in missing:
+                raise ApiError(topic.error, f"topic {topic.name}: error code {topic.error}")
+        return [topic for topic in found if not topic.error]
+
+    def _all_topics(self) -> list[Topic]:
+        return [each for each in self._refreshed(None).topics.values() if not each.error]
+
+    def _refreshed(self, topics: list[str] | None) -> Any:
+        cluster = self.admin.twin.cluster
+        return self.admin.thread.run(cluster.retried(lambda: cluster.refresh(topics)))
+
+    # --- offsets
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        """The first offsets there are."""
+        return self._listed(dict.fromkeys(partitions, EARLIEST))
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        """The ends of partitions; under read_committed, of what is decided."""
+        return self._listed(dict.fromkeys(partitions, LATEST))
+
+    def since(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """The first offsets at or after times in ms, NO_RECORD_AS_LATE where there are none."""
+        return self._listed(times)
+
+    def resolved(self, option: str, bound: Bound, strategy: str) -> Offsets:
+        """The offsets that a bound means; where no record is as late as its time, by strategy."""
+        partitions = self.partitions()
+        wanted = _for_each(option, bound, partitions)
+        if not bound.by_time:
+            ends = self._listed({each: end for each, end in wanted.items() if end < 0})
+            return {each: ends.get(each, offset) for each, offset in wanted.items()}
+        found = self.since(wanted)
+        late = [each for each, offset in found.items() if offset == NO_RECORD_AS_LATE]
+        if late and strategy == "error":
+            raise ConfigError(
+                option,
+                None,
+                f"no record of {names(late)} is as late as that; choose an earlier time, or set "
+                "startingOffsetsByTimestampStrategy to latest",
+            )
+        return found | self.latest(late)
+
+    def _listed(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
+        if not wanted:
+            return {}
+        found = self.admin.list_offsets(wanted, read_committed=self.options.read_committed)
+        offsets: Offsets = {}
+        for partition, outcome in found.items():
+            if isinstance(outcome, ApiError):
+                raise ApiError(outcome.code, f"offsets of {partition}: {outcome}")
+            offsets[partition] = outcome.offset
+        return offsets
+
+
+def _for_each(option: str, bound: Bound, partitions: list[TopicPartition]) -> Offsets:
+    if bound.everywhere is not None:
+        return dict.fromkeys(partitions, bound.everywhere)
+    missing = set(partitions) - set(bound.each)
+    strangers = set(bound.each) - set(partitions)
+    if missing:
+        raise ConfigError(
+            option, None, f"must name every partition; there is nothing for {names(missing)}"
+        )
+    if strangers:
+        raise ConfigError(option, None, f"names {names(strangers)}, which is not subscribed to")
+    return dict(bound.each)
+
+
+def _admin_settings(options: SourceOptions) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        name: text for name, text in options.client.items() if is_known(AdminSettings, name)
+    }
+    if options.offset_retries is not None:
+        settings["retries"] = options.offset_retries
+    if options.offset_retry_ms is not None:
+        settings["retry.backoff.ms"] = options.offset_retry_ms
+    return settings
