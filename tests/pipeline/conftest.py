@@ -1,11 +1,35 @@
 """Spark sessions for the tests: starting one costs seconds, so all tests share it."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.requirements import requires
 from tools.spark_program import SparkProgram
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """Spark as `ottla.pipeline.session` opens it, with two threads."""
+    requires("java")
+    from ottla import pipeline
+
+    session = pipeline.session(
+        "tests",
+        master="local[2]",
+        settings={
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+            "spark.driver.host": "127.0.0.1",
+        },
+    )
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 HERE: ContextVar[str] = ContextVar("HERE", default="outside")
@@ -53,6 +54,10 @@ class Transport:
 
     def _later(self, act: Callable[..., None], *arguments: Any) -> None:
         """In order, and not at once; what crosses a cut is gone."""
+        held = self._network.held.get(self.here)
+        if held is not None:
+            held.append(partial(self._later, act, *arguments))
+            return
         loop = asyncio.get_running_loop()
         self._arrives = max(self._arrives, loop.time() + self._network.delay())
         loop.call_at(self._arrives, act, *arguments)
@@ -86,6 +91,8 @@ class Network:
         self._listening: dict[str, Callable[[], Any]] = {}
         self._transports: list[Transport] = []
         self.cuts: set[tuple[str, str]] = set()
+        # What is on its way from hosts whose words come late, until they are let go.
+        self.held: dict[str, list[Callable[[], None]]] = {}
 
     def delay(self) -> float:
         """Mostly under a millisecond, sometimes much more."""
@@ -96,6 +103,11 @@ class Network:
     def reaches(self, here: str, there: str) -> bool:
         """Whether what leaves one host arrives at another."""
         return (here, there) not in self.cuts
+
+    def let_go(self, host: str) -> None:
+        """All that was held arrives, late and in order."""
+        for send in self.held.pop(host):
+            send()
 
     def listen(self, host: str, accept: Callable[[], Any]) -> None:
         """A process begins to serve."""

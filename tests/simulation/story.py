@@ -18,6 +18,8 @@ from tests.simulation.world import Host, World
 
 PARTITIONS = 2
 FAULTS = 4
+LAG_S = 3.0
+"""replica.lag.time.max.ms of the brokers."""
 KINDS = (
     "kill",
     "power",
@@ -30,6 +32,7 @@ KINDS = (
     "one-way",
     "tree",
     "reset",
+    "overtake",
 )
 
 
@@ -121,6 +124,8 @@ async def _fault(world: World) -> None:
         await _elect(world)
     elif kind == "reset":
         world.network.reset_some(host.name)
+    elif kind == "overtake":
+        await _overtake(world)
     else:
         await _cut_for(world, host, kind, lasts)
 
@@ -178,9 +183,9 @@ async def _leading(world: World) -> Host | None:
     return None
 
 
-async def _elect(world: World) -> None:
+async def _elect(world: World, asked: Host | None = None) -> None:
     """Somebody gives partitions back to their preferred leaders."""
-    number = world.rng.choice(world.hosts).number
+    number = (asked or world.rng.choice(world.hosts)).number
     try:
         await Client(world).ask(number, ElectLeadersRequest(topic_partitions=None), 2)
     except Failed as failure:
@@ -227,6 +232,26 @@ async def _cut_for(world: World, host: Host, kind: str, lasts: float) -> None:
     if host.tree is not None and host.running:
         host.tree.heal()
     world.tell(f"{host.name} is reached again")
+
+
+async def _overtake(world: World) -> None:
+    """A leader's words come late: it gives up its followers, and another leads, before the controller hears of it."""
+    first = await _leading(world)
+    if first is None or not first.running:
+        return
+    await first.kill()
+    late = await _leading(world)
+    await first.start()
+    await asyncio.sleep(1)
+    if late is None or not late.running:
+        return
+    world.tell(f"the words of {late.name} come late")
+    world.network.held[late.name] = []
+    await asyncio.sleep(LAG_S * world.rng.uniform(1.4, 1.8))
+    await _elect(world, first)
+    await asyncio.sleep(LAG_S * world.rng.uniform(1.1, 1.8))
+    world.network.let_go(late.name)
+    world.tell(f"the words of {late.name} have come")
 
 
 async def _heal(world: World) -> list[str]:

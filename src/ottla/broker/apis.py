@@ -9,6 +9,7 @@ from ottla.base.metrics import Distribution, Value
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
 from ottla.broker.handlers import (
+    abort_txn_group,
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
@@ -17,6 +18,7 @@ from ottla.broker.handlers import (
     api_versions,
     broker_hello,
     broker_shutdown,
+    commit_txn_group,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_partitions,
@@ -30,6 +32,7 @@ from ottla.broker.handlers import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_sinks,
     describe_topic_partitions,
     describe_transactions,
     elect_leaders,
@@ -51,8 +54,11 @@ from ottla.broker.handlers import (
     offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
+    open_sink,
+    open_sink_slot,
     produce,
     replica_ends,
+    reset_sink,
     sync_group,
     txn_offset_commit,
     write_txn_markers,
@@ -119,7 +125,7 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.FETCH, (4, 18), fetch.handle, raw=True),
     Api(ApiKey.LIST_OFFSETS, (1, 11), list_offsets.handle),
     Api(ApiKey.METADATA, (0, 13), metadata.handle, raw=True),
-    Api(ApiKey.OFFSET_COMMIT, (2, 10), offset_commit.handle),
+    Api(ApiKey.OFFSET_COMMIT, (2, 10), offset_commit.handle, raw=True),
     Api(ApiKey.OFFSET_FETCH, (1, 10), offset_fetch.handle),
     Api(ApiKey.FIND_COORDINATOR, (0, 6), find_coordinator.handle),
     Api(ApiKey.JOIN_GROUP, (0, 9), join_group.handle),
@@ -172,6 +178,12 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.BROKER_SHUTDOWN, (0, 0), broker_shutdown.handle, between_brokers=True),
     Api(ApiKey.REPLICA_ENDS, (0, 0), replica_ends.handle, between_brokers=True),
     Api(ApiKey.DESCRIBE_GROUP_HISTORY, (0, 0), describe_group_history.handle),
+    Api(ApiKey.OPEN_SINK, (0, 0), open_sink.handle),
+    Api(ApiKey.OPEN_SINK_SLOT, (0, 0), open_sink_slot.handle),
+    Api(ApiKey.COMMIT_TXN_GROUP, (0, 0), commit_txn_group.handle),
+    Api(ApiKey.ABORT_TXN_GROUP, (0, 0), abort_txn_group.handle),
+    Api(ApiKey.DESCRIBE_SINKS, (0, 0), describe_sinks.handle),
+    Api(ApiKey.RESET_SINK, (0, 0), reset_sink.handle),
 )
 """In the order of their keys."""
 

@@ -14,6 +14,37 @@ from ottla.protocol.codec import encode_response
 from ottla.protocol.schema import Response
 
 
+class _Asked:
+    """Who waits for a coordinator: the handler that asked, and once that has returned the connection."""
+
+    __slots__ = ("_context", "_frame", "_pending", "_render")
+
+    def __init__(
+        self, context: RequestContext, render: Callable[[Any], Response | bytearray]
+    ) -> None:
+        self._context = context
+        self._render = render
+        self._frame: bytearray | None = None
+        self._pending: Pending | None = None
+
+    def answer(self, value: Any) -> None:
+        """Take the answer, of which there is one."""
+        frame = self._render(value)
+        if not isinstance(frame, bytearray):
+            frame = encode_response(frame, self._context.version, self._context.correlation_id)
+        if self._pending is None:
+            self._frame = frame
+        else:
+            self._pending.resolve(frame)
+
+    def reply(self) -> bytearray | Pending:
+        """The frame if the answer is there already."""
+        if self._frame is not None:
+            return self._frame
+        self._pending = Pending(blocking=False)
+        return self._pending
+
+
 def ask(
     context: RequestContext,
     submit: Callable[[Token], None],
@@ -23,19 +54,26 @@ def ask(
 
     The reply does not block: what the request changes is in place, or waits for others, when `submit` returns.
     """
+    reply = ask_raw(context, submit, render)
+    if isinstance(reply, Pending):
+        return reply
     pending = Pending(blocking=False)
-
-    def answer(value: Any) -> None:
-        rendered = render(value)
-        if not isinstance(rendered, bytearray):
-            rendered = encode_response(rendered, context.version, context.correlation_id)
-        pending.resolve(rendered)
-
-    try:
-        submit(answer)
-    except ApiError as refused:
-        answer(refused)
+    pending.resolve(reply)
     return pending
+
+
+def ask_raw(
+    context: RequestContext,
+    submit: Callable[[Token], None],
+    render: Callable[[Any], Response | bytearray],
+) -> bytearray | Pending:
+    """The same for a raw handler: the frame itself, where there is nothing to wait for."""
+    asked = _Asked(context, render)
+    try:
+        submit(asked.answer)
+    except ApiError as refused:
+        asked.answer(refused)
+    return asked.reply()
 
 
 def ask_each(

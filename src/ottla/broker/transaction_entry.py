@@ -71,6 +71,18 @@ def verify(
             token(None)
 
 
+def check_room(broker: Broker, transactional_id: str | None) -> None:
+    """Every transactional id is remembered for a week: a client that invents one per run must not fill the memory."""
+    limit = broker.settings.now.transactions.max_transactional_ids
+    shards = broker.transactions.loaded_shards()
+    if sum(len(shard.transactions) for shard in shards) < limit:
+        return
+    if not any(transactional_id in shard.transactions for shard in shards):
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, f"ottla.max.transactional.ids={limit} are known already"
+        )
+
+
 def is_coordinated_here(broker: Broker, transactional_id: str) -> bool:
     """Whether this broker is, or is about to be, the coordinator of a transactional id."""
     return _coordinator_of(broker, transactional_id) in (broker.node_id, NO_LEADER)

@@ -140,6 +140,17 @@ NOUNS: Final = {
             "find-hanging": "Find transactions that no coordinator will ever end.",
         },
     ),
+    "spark": Noun(
+        "Read and write topics with Spark.",
+        """examples:
+  ottla spark shell
+  ottla spark package --to ottla-spark.tar.gz
+""",
+        {
+            "shell": "Open PySpark with everything set.",
+            "package": "Make an archive of ottla for the workers of a Spark cluster.",
+        },
+    ),
     "cluster": Noun(
         "Look at a cluster as a whole.",
         """examples:

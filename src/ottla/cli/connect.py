@@ -22,7 +22,7 @@ BOOTSTRAP: Final = "bootstrap.servers"
 BOOTSTRAP_VARIABLE: Final = "OTTLA_BOOTSTRAP_SERVERS"
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
 CLIENT_ID: Final = "ottla"
-_DEFAULTS: Final = {
+DEFAULTS: Final = {
     "client.id": CLIENT_ID,
     # A person waits less patiently than a program.
     "default.api.timeout.ms": "20000",
@@ -55,7 +55,7 @@ def add_broker_arguments(parser: argparse.ArgumentParser) -> None:
 def client_settings(arguments: argparse.Namespace) -> dict[str, str]:
     """All that was said of the client, the later the stronger: context, environment, options."""
     name = chosen_context(arguments.context)
-    settings = dict(_DEFAULTS)
+    settings = dict(DEFAULTS)
     if name is not None:
         settings |= read_contexts().get(name)
     environment = os.environ.get(BOOTSTRAP_VARIABLE)

@@ -34,8 +34,8 @@ class Decision(NamedTuple):
     """What to append, all or nothing, and whom to answer what once it is committed.
 
     A reply is a value of the machine's own, or an ApiError. A token that is in no reply is parked in the machine.
-    `undo` is asked at that time when the records are refused. `replay` takes in the records in the place of the machine's
-    own `replay`, from what was to be written down instead of from the bytes; it must come to the same.
+    `undo` is asked at that time when the records are refused. `replay`, if there is one, is called instead of the
+    machine's own: it need not read what the machine has just written, and it must come to the same.
     """
 
     records: Sequence[KeyValue] = ()

@@ -121,19 +121,20 @@ class Coordinator(Generic[S]):
 
     def write(self, key: str, decide: Callable[[S, int], Decision]) -> None:
         """Let the machine of `key` decide, and carry it out; ApiError if this is not its coordinator."""
-        hosted = self._find(key)
-        self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+        hosted, now_ms = self._find(key), self._now_ms()
+        self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
     def write_at(self, index: int, decide: Callable[[S, int], Decision]) -> None:
         """The same for a machine named by its partition."""
-        hosted = self._loaded(index)
-        self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+        hosted, now_ms = self._loaded(index), self._now_ms()
+        self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
     def write_everywhere(self, decide: Callable[[S, int], Decision]) -> None:
         """Let every machine that is loaded decide; one that is being loaded will find the world as it is."""
         for hosted in list(self._hosted.values()):
             if hosted.loaded:
-                self._carry_out(hosted, decide(hosted.shard, self._now_ms()))
+                now_ms = self._now_ms()
+                self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
     def read(self, key: str, look: Callable[[S, int], Any], token: Token) -> None:
         """Answer `token` from the machine of `key`, once all that was seen is committed."""
@@ -175,17 +176,17 @@ class Coordinator(Generic[S]):
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{index} is being loaded"
         )
 
-    def _carry_out(self, hosted: _Hosted[S], decision: Decision) -> None:
+    def _carry_out(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
         if decision.records:
             try:
-                self._append(hosted, decision)
+                self._append(hosted, decision, now_ms)
             except ApiError as refused:
                 # The log refused a producer or a record, or is no longer led here, and nothing was written.
                 if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                     refused = ApiError(ErrorCode.NOT_COORDINATOR, str(refused))
                 self._reply(hosted, [(token, refused) for token, _ in decision.replies])
                 if decision.undo is not None:
-                    self._carry_out(hosted, decision.undo(self._now_ms()))
+                    self._carry_out(hosted, decision.undo(now_ms), now_ms)
                 return
             except StorageError as failure:
                 self._fail(hosted, decision.replies, failure)
@@ -198,12 +199,15 @@ class Coordinator(Generic[S]):
         self._reply(hosted, decision.replies)
         self._set_timer(hosted)
 
-    def _append(self, hosted: _Hosted[S], decision: Decision) -> None:
-        now_ms = self._now_ms()
+    def _append(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
+        partition = hosted.partition
         header, batch = encode(decision.records, decision.transactional, now_ms)
-        if len(batch) > hosted.partition.log.config.max_message_bytes:
-            self._check_sizes(hosted.partition, decision)
-        hosted.partition.append(ValidatedBatch(header, memoryview(batch), NO_TIMESTAMP), now_ms)
+        if len(batch) > partition.log.config.max_message_bytes:
+            self._check_sizes(partition, decision)
+        validated: ValidatedBatch = tuple.__new__(
+            ValidatedBatch, (header, memoryview(batch), NO_TIMESTAMP)
+        )
+        partition.append(validated, now_ms)
 
     def _check_sizes(self, partition: Partition, decision: Decision) -> None:
         """As in Kafka, nothing is remembered that is larger than a record of the topic may be."""
@@ -217,8 +221,9 @@ class Coordinator(Generic[S]):
 
     def _reply(self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]]) -> None:
         partition = hosted.partition
-        end = partition.log.end_offset
-        if partition.high_watermark >= end and not hosted.waiting:
+        written = partition.log
+        end = written.end_offset
+        if written.high_watermark >= end and not hosted.waiting:
             for token, value in replies:
                 token(value)
             return
@@ -249,7 +254,8 @@ class Coordinator(Generic[S]):
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
         if not hosted.failed:
-            self._carry_out(hosted, hosted.shard.tick(self._now_ms()))
+            now_ms = self._now_ms()
+            self._carry_out(hosted, hosted.shard.tick(now_ms), now_ms)
 
     def _fail(
         self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]], failure: Exception

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core import config
+from numba.core import config as numba_config
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+config: Any = numba_config
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:

@@ -247,10 +247,11 @@ def _arrays(columns: Columns, rows: int, topic: str, partition: int) -> list[pa.
     ]
 
 
-def _binary_array(column: Binary, rows: int) -> pa.Array:
+def _binary_array(column: Binary, rows: int, *, has_nulls: bool = True) -> pa.Array:
     offsets = column.offsets[: rows + 1]
-    parts = (column.validity[: (rows + 7) // 8], offsets, column.data[: offsets[-1]])
-    return pa.Array.from_buffers(pa.binary(), rows, [pa.py_buffer(part) for part in parts])
+    validity = pa.py_buffer(column.validity[: (rows + 7) // 8]) if has_nulls else None
+    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(column.data[: offsets[-1]])]
+    return pa.Array.from_buffers(pa.binary(), rows, buffers)
 
 
 def _fixed_array(name: str, values: NDArray[np.int64] | NDArray[np.int32]) -> pa.Array:
@@ -269,11 +270,12 @@ def _headers(
         lists.validity, lists.offsets, _binary(count, size_bytes), _binary(count, size_bytes)
     )
     fill_headers(records, positions, columns)
+    names = _names(_binary_array(columns.name, count, has_nulls=False))
     pairs = pa.Array.from_buffers(
         HEADERS.value_type,
         count,
         [None],
-        children=[_names(_binary_array(columns.name, count)), _binary_array(columns.value, count)],
+        children=[names, _binary_array(columns.value, count)],
     )
     buffers = [pa.py_buffer(lists.validity), pa.py_buffer(lists.offsets)]
     return pa.Array.from_buffers(HEADERS, rows, buffers, children=[pairs])

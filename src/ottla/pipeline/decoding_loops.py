@@ -79,7 +79,7 @@ def _varint(data: NDArray[np.uint8], pos: int, end: int, bits: int) -> tuple[int
                 flawed = shift == _LAST_SHIFT and byte > 1
             if flawed:
                 return 0, -1
-            return np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1)), pos
+            return int(np.int64(value >> np.uint64(1))) ^ -int(np.int64(value & np.uint64(1))), pos
         shift += np.uint64(7)
     return 0, -1
 
@@ -128,15 +128,15 @@ def _record(data: NDArray[np.uint8], pos: int, limit: int) -> tuple[int, ...]:
 
 
 @jit
-def _put(column: Binary, row: int, end: int, data: NDArray[np.uint8], pos: int, size: int) -> int:
-    """One row of a column whose bytes reach to `end` so far; returns how far they reach then."""
-    if size >= 0:
-        column.validity[row >> 3] |= np.uint8(1 << (row & 7))
-        for i in range(np.uint64(size)):
-            column.data[np.uint64(end) + i] = data[np.uint64(pos) + i]
-        end += size
-    column.offsets[row + 1] = end
-    return end
+def _copy(target: NDArray[np.uint8], at: int, data: NDArray[np.uint8], pos: int, size: int) -> None:
+    # Unsigned indices: a check for negative ones would keep the loop from becoming a block move.
+    for i in range(np.uint64(size)):
+        target[np.uint64(at) + i] = data[np.uint64(pos) + i]
+
+
+@jit
+def _set_bit(bitmap: NDArray[np.uint8], row: int) -> None:
+    bitmap[row >> 3] |= np.uint8(1 << (row & 7))
 
 
 @jit
@@ -157,34 +157,44 @@ def fill(
     Returns the number of the batch that has a flaw, or FLAWLESS, or FULL; how many rows were filled;
     how many headers they have; and the offset behind the last row.
     """
+    # Arrays are taken out of their tuples once: each time counts references.
+    (key_validity, key_offsets, key_data), (value_validity, value_offsets, value_data) = out[:2]
+    offsets, timestamps, timestamp_types, headers_positions = out[2:]
     rows, headers, next_offset = 0, 0, start
     key_end, value_end = 0, 0
     for number in range(len(plan)):
-        batch = plan[number]
-        pos, last_delta = batch[POS], -1
-        for _ in range(batch[COUNT]):
+        pos, limit, last_delta = plan[number, POS], plan[number, END], -1
+        for _ in range(plan[number, COUNT]):
             pos, timestamp, delta, key_size, key_pos, value_size, value_pos, headers_pos, count = (
-                _record(data, pos, batch[END])
+                _record(data, pos, limit)
             )
-            if pos < 0 or delta <= last_delta or delta > batch[LAST_OFFSET_DELTA]:
+            if pos < 0 or delta <= last_delta or delta > plan[number, LAST_OFFSET_DELTA]:
                 return number, rows, headers, next_offset
             last_delta = delta
-            offset = batch[BASE_OFFSET] + delta
+            offset = plan[number, BASE_OFFSET] + delta
             if offset < start or offset >= end:
                 continue
-            if rows == len(out.offsets):
+            if rows == len(offsets):
                 return FULL, rows, headers, next_offset
-            key_end = _put(out.key, rows, key_end, data, key_pos, key_size)
-            value_end = _put(out.value, rows, value_end, data, value_pos, value_size)
-            out.offsets[rows] = offset
-            delta_ms = timestamp * batch[DELTA_FACTOR]
-            out.timestamps[rows] = _microseconds(batch[BASE_TIMESTAMP], delta_ms)
-            out.timestamp_types[rows] = batch[TIMESTAMP_TYPE]
-            out.headers_pos[rows] = headers_pos
+            if key_size >= 0:
+                _copy(key_data, key_end, data, key_pos, key_size)
+                _set_bit(key_validity, rows)
+                key_end += key_size
+            if value_size >= 0:
+                _copy(value_data, value_end, data, value_pos, value_size)
+                _set_bit(value_validity, rows)
+                value_end += value_size
+            key_offsets[rows + 1] = key_end
+            value_offsets[rows + 1] = value_end
+            offsets[rows] = offset
+            delta_ms = timestamp * plan[number, DELTA_FACTOR]
+            timestamps[rows] = _microseconds(plan[number, BASE_TIMESTAMP], delta_ms)
+            timestamp_types[rows] = plan[number, TIMESTAMP_TYPE]
+            headers_positions[rows] = headers_pos
             headers += count
             rows += 1
             next_offset = offset + 1
-        if pos != batch[END]:
+        if pos != limit:
             return number, rows, headers, next_offset
     return FLAWLESS, rows, headers, next_offset
 
@@ -194,16 +204,24 @@ def fill_headers(
     data: NDArray[np.uint8], headers_pos: NDArray[np.int64], out: HeaderColumns
 ) -> None:
     """The headers of records that `fill` found flawless; a row without any becomes null."""
+    name_offsets, name_data = out.name.offsets, out.name.data
+    value_validity, value_offsets, value_data = out.value
     end = len(data)
     header, name_end, value_end = 0, 0, 0
     for row in range(len(headers_pos)):
         count, pos = _varint(data, headers_pos[row], end, _VARINT_BITS)
         if count > 0:
-            out.validity[row >> 3] |= np.uint8(1 << (row & 7))
+            _set_bit(out.validity, row)
         for _ in range(count):
             size, start, pos = _sized(data, pos, end)
-            name_end = _put(out.name, header, name_end, data, start, size)
+            _copy(name_data, name_end, data, start, size)
+            name_end += size
+            name_offsets[header + 1] = name_end
             size, start, pos = _sized(data, pos, end)
-            value_end = _put(out.value, header, value_end, data, start, size)
+            if size >= 0:
+                _copy(value_data, value_end, data, start, size)
+                _set_bit(value_validity, header)
+                value_end += size
+            value_offsets[header + 1] = value_end
             header += 1
         out.offsets[row + 1] = header

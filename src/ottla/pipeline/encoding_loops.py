@@ -54,16 +54,12 @@ def _write_varint(out: NDArray[np.uint8], pos: int, value: int) -> int:
 
 
 @jit
-def _is_null(validity: NDArray[np.uint8], bit: int) -> bool:
-    return len(validity) > 0 and not (validity[bit >> 3] >> (bit & 7)) & 1
-
-
-@jit
-def _size(column: Binary, row: int) -> int:
-    """The bytes of a row, -1 for null."""
-    if _is_null(column.validity, column.first_bit + row):
+def _size(validity: NDArray[np.uint8], first_bit: int, offsets: NDArray[np.int32], row: int) -> int:
+    """The bytes, or the elements, of a row; -1 for null."""
+    bit = first_bit + row
+    if len(validity) > 0 and not (validity[bit >> 3] >> (bit & 7)) & 1:
         return -1
-    return np.int64(column.offsets[row + 1]) - np.int64(column.offsets[row])
+    return int(offsets[row + 1]) - int(offsets[row])
 
 
 @jit
@@ -72,40 +68,41 @@ def _encoded_size(size: int) -> int:
 
 
 @jit
-def _write_bytes(out: NDArray[np.uint8], pos: int, column: Binary, row: int, size: int) -> int:
+def _write_bytes(
+    out: NDArray[np.uint8], pos: int, data: NDArray[np.uint8], start: int, size: int
+) -> int:
     pos = _write_varint(out, pos, size)
-    if size > 0:
-        start = column.offsets[row]
-        for i in range(np.uint64(size)):
-            out[np.uint64(pos) + i] = column.data[np.uint64(start) + i]
-        pos += size
-    return pos
-
-
-@jit
-def _header_range(headers: Headers, row: int) -> tuple[int, int]:
-    if len(headers.offsets) == 0 or _is_null(headers.validity, headers.first_bit + row):
-        return 0, 0
-    return np.int64(headers.offsets[row]), np.int64(headers.offsets[row + 1])
+    # Unsigned indices: a check for negative ones would keep the loop from becoming a block move.
+    for i in range(np.uint64(max(size, 0))):
+        out[np.uint64(pos) + i] = data[np.uint64(start) + i]
+    return pos + max(size, 0)
 
 
 @jit
 def _headers_size(headers: Headers, row: int) -> int:
-    begin, end = _header_range(headers, row)
-    size = _varint_size(end - begin)
-    for header in range(begin, end):
-        size += _encoded_size(_size(headers.names, header))
-        size += _encoded_size(_size(headers.values, header))
+    count = _size(headers.validity, headers.first_bit, headers.offsets, row)
+    size = _varint_size(max(count, 0))
+    if count > 0:
+        names, values = headers.names, headers.values
+        begin = headers.offsets[row]
+        for header in range(begin, begin + count):
+            size += _encoded_size(_size(names.validity, names.first_bit, names.offsets, header))
+            size += _encoded_size(_size(values.validity, values.first_bit, values.offsets, header))
     return size
 
 
 @jit
 def _write_headers(out: NDArray[np.uint8], pos: int, headers: Headers, row: int) -> int:
-    begin, end = _header_range(headers, row)
-    pos = _write_varint(out, pos, end - begin)
-    for header in range(begin, end):
-        pos = _write_bytes(out, pos, headers.names, header, _size(headers.names, header))
-        pos = _write_bytes(out, pos, headers.values, header, _size(headers.values, header))
+    count = _size(headers.validity, headers.first_bit, headers.offsets, row)
+    pos = _write_varint(out, pos, max(count, 0))
+    if count > 0:
+        names, values = headers.names, headers.values
+        begin = headers.offsets[row]
+        for header in range(begin, begin + count):
+            size = _size(names.validity, names.first_bit, names.offsets, header)
+            pos = _write_bytes(out, pos, names.data, names.offsets[header], size)
+            size = _size(values.validity, values.first_bit, values.offsets, header)
+            pos = _write_bytes(out, pos, values.data, values.offsets[header], size)
     return pos
 
 
@@ -124,30 +121,35 @@ def pack(
     Returns the place in `rows` to go on from, the bytes written, and the greatest timestamp. If
     not even the first fits, the bytes it takes are returned with a minus sign.
     """
-    pos = 0
+    # Arrays are taken out of their tuples once: each time counts references.
+    key_validity, key_bit, key_offsets, key_data = key
+    value_validity, value_bit, value_offsets, value_data = value
+    has_headers = len(headers.offsets) > 0
+    pos, headers_size = 0, 1
     base_timestamp = max_timestamp = timestamps[rows[begin]]
     for number in range(begin, len(rows)):
         row = rows[number]
-        key_size, value_size = _size(key, row), _size(value, row)
+        key_size = _size(key_validity, key_bit, key_offsets, row)
+        value_size = _size(value_validity, value_bit, value_offsets, row)
         delta = timestamps[row] - base_timestamp
-        size = (
-            1
-            + _varint_size(delta)
-            + _varint_size(number - begin)
-            + _encoded_size(key_size)
-            + _encoded_size(value_size)
-            + _headers_size(headers, row)
-        )
+        if has_headers:
+            headers_size = _headers_size(headers, row)
+        size = 1 + _varint_size(delta) + _varint_size(number - begin) + headers_size
+        size += _encoded_size(key_size) + _encoded_size(value_size)
         needed = size + _varint_size(size)
         if needed > len(out) - pos:
-            return number, pos if pos else -needed, max_timestamp
+            return number, pos or -needed, max_timestamp
         pos = _write_varint(out, pos, size)
         out[pos] = 0
         pos = _write_varint(out, pos + 1, delta)
         pos = _write_varint(out, pos, number - begin)
-        pos = _write_bytes(out, pos, key, row, key_size)
-        pos = _write_bytes(out, pos, value, row, value_size)
-        pos = _write_headers(out, pos, headers, row)
+        pos = _write_bytes(out, pos, key_data, key_offsets[row], key_size)
+        pos = _write_bytes(out, pos, value_data, value_offsets[row], value_size)
+        if has_headers:
+            pos = _write_headers(out, pos, headers, row)
+        else:
+            out[pos] = 0
+            pos += 1
         max_timestamp = max(max_timestamp, timestamps[row])
     return len(rows), pos, max_timestamp
 
@@ -175,12 +177,13 @@ def _murmur2(data: NDArray[np.uint8], start: int, size: int) -> int:
     h ^= h >> np.uint32(13)
     h = np.uint32(h * m)
     h ^= h >> np.uint32(15)
-    return np.int64(h & np.uint32(0x7FFFFFFF))
+    return int(np.int64(h & np.uint32(0x7FFFFFFF)))
 
 
 @jit
 def partition(keys: Binary, count: int, out: NDArray[np.int32]) -> None:
     """The partition of each row by its key, -1 where that is null."""
+    validity, first_bit, offsets, data = keys
     for row in range(len(out)):
-        size = _size(keys, row)
-        out[row] = -1 if size < 0 else _murmur2(keys.data, keys.offsets[row], size) % count
+        size = _size(validity, first_bit, offsets, row)
+        out[row] = -1 if size < 0 else _murmur2(data, offsets[row], size) % count

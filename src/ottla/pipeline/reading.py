@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError, OttlaError, ProtocolError
 from ottla.base.units import MiB
-from ottla.client.errors import api_error, error_code, is_retriable
+from ottla.client.errors import check, error_code, is_retriable
 from ottla.pipeline.offsets import EARLIEST, LATEST
 from ottla.pipeline.reading_brokers import WorkerBrokers, brokers_for
 from ottla.pipeline.reading_socket import BrokerSocket
@@ -29,7 +29,7 @@ from ottla.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FETCH_BYTES: Final = 8 * MiB
+FETCH_BYTES: Final = 4 * MiB
 """Large enough that a fetch is a good Arrow batch, small enough for many tasks on a machine."""
 _LAST_BY_NAME: Final = 12
 _DELETED_AFTER_MS: Final = 5_000
@@ -41,6 +41,10 @@ _LAST_DELTA_POS: Final = 23
 
 class DataLoss(OttlaError):
     """Records that were to be read are gone."""
+
+
+class _NothingYet(OttlaError):
+    """The leader has less than was promised."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class _RangeReader:
         self._brokers = brokers
         self._link: BrokerSocket | None = None
         self._sent_for = -1
-        self._fetch_bytes = int(how.client.get("max.partition.fetch.bytes", FETCH_BYTES))
+        sizes = (how.client.get("max.partition.fetch.bytes"), how.client.get("fetch.max.bytes"))
+        self._fetch_bytes = min((int(size) for size in sizes if size), default=FETCH_BYTES)
         self._wait_ms = int(how.client.get("fetch.max.wait.ms", 500))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -93,38 +98,36 @@ class _RangeReader:
         while True:
             try:
                 data = self._attempt()
-                if data.records:
+                if data is None or data.records:
                     return data
-                failure: Exception = OttlaError(
-                    f"the log of {self._partition} holds nothing at offset {self._position}, "
-                    f"though {self._end} was its end before; it reaches to {data.high_watermark} now"
+                failure: Exception = _NothingYet(
+                    f"its log reaches to offset {data.high_watermark} now, though it reached to "
+                    f"{self._end} when this read was planned"
                 )
-            except (OttlaError, OSError) as error:
+            except DataLoss:
+                raise
+            except OttlaError as error:
                 self._drop_link()
-                if isinstance(error, ApiError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                    if not self._skip_lost():
-                        return None
-                    continue
                 failure = error
             waited_ms = (time.monotonic() - began) * 1000
             if not self._worth_waiting(failure, waited_ms):
                 raise self._explained(failure, waited_ms) from failure
             self._brokers.forget(self._partition)
             attempt += 1
-            time.sleep(min(1.0, 0.05 * 2 ** min(attempt, 6)) * random.uniform(0.8, 1.2))
+            time.sleep(min(1.0, 0.05 * 2**attempt) * random.uniform(0.8, 1.2))
 
-    def _attempt(self) -> PartitionData:
+    def _attempt(self) -> PartitionData | None:
         if self._sent_for != self._position:
             self._send(self._position)
         assert self._link is not None
         self._sent_for = -1
         timeout_s = (self._brokers.settings.request_timeout_ms + self._wait_ms) / 1000
         answer = self._link.receive(timeout_s)
-        if answer.error_code:
-            raise api_error(answer.error_code)
+        check(answer.error_code)
         data: PartitionData = answer.responses[0].partitions[0]
-        if data.error_code:
-            raise api_error(data.error_code)
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            return self._attempt() if self._skip_lost() else None
+        check(data.error_code)
         return data
 
     def _send(self, offset: int) -> None:
@@ -210,7 +213,7 @@ class _RangeReader:
                 return waited_ms < min(_DELETED_AFTER_MS, self._how.timeout_ms)
             if not error_code(failure.code).retriable:
                 return False
-        elif type(failure) is not OttlaError and not is_retriable(failure):
+        elif not isinstance(failure, _NothingYet) and not is_retriable(failure):
             return False
         return waited_ms < self._how.timeout_ms
 

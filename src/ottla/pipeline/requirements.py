@@ -1,4 +1,4 @@
-"""What Spark needs beside Python, and what to say where it is missing."""
+"""What Spark needs from the machine, checked before Spark is asked: a sentence instead of a Java stack trace."""
 
 from __future__ import annotations
 
@@ -6,77 +6,78 @@ import os
 import re
 import shutil
 import subprocess
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 from ottla.base.errors import OttlaError
 
-OLDEST_JAVA: Final = 17
 OLDEST_PYSPARK: Final = (4, 2)
-_JAVA_TIMEOUT_S: Final = 20
-_INSTALL: Final = "install it with: pip install 'ottla[spark]'"
+OLDEST_JAVA: Final = 17
+_ANSWER_WITHIN_S: Final = 30.0
+_INSTALL: Final = "pip install 'ottla[spark]'"
+_GET_JAVA: Final = (
+    f"install Java {OLDEST_JAVA} or newer (Debian: apt-get install openjdk-17-jre-headless), "
+    "or name one with JAVA_HOME"
+)
 
 
-class RequirementMissing(OttlaError):
-    """Something that Spark needs is not there, or too old."""
+class SparkUnavailable(OttlaError):
+    """Spark cannot run here; the message says what is missing and how to get it."""
 
 
-def check_requirements() -> None:
-    """Raise RequirementMissing with what to do, unless PySpark and Java are there and new enough."""
-    _check_pyspark()
-    for package in ("pyarrow", "numba"):
-        if _version_of(package) is None:
-            raise RequirementMissing(f"{package} is missing; {_INSTALL}")
-    _check_java()
+def require_spark() -> None:
+    """Raise SparkUnavailable unless pyspark and Java are there, and new enough."""
+    require_pyspark()
+    require_java()
 
 
-def java_version(text: str) -> int | None:
-    """The major version in what `java -version` prints."""
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
-    if found is None:
-        return None
-    # Up to 8 the number began with 1.
-    return int(found[2] or 0) if found[1] == "1" else int(found[1])
-
-
-def _check_pyspark() -> None:
-    version = _version_of("pyspark")
-    if version is None:
-        raise RequirementMissing(f"PySpark is missing; {_INSTALL}")
-    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if numbers < OLDEST_PYSPARK:
+def require_pyspark() -> str:
+    """The version of pyspark."""
+    try:
+        found = version("pyspark")
+    except PackageNotFoundError:
+        raise SparkUnavailable(f"pyspark is not installed: {_INSTALL}") from None
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PYSPARK:
         oldest = ".".join(map(str, OLDEST_PYSPARK))
-        raise RequirementMissing(f"PySpark {version} is too old: {oldest} is needed; {_INSTALL}")
-
-
-def _check_java() -> None:
-    java = _java()
-    needed = f"Spark needs Java {OLDEST_JAVA} or newer"
-    how = "install one (such as openjdk-17-jre-headless) and set JAVA_HOME if it is not on the PATH"
-    if java is None:
-        raise RequirementMissing(f"no Java was found; {needed}: {how}")
-    try:
-        run = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=True
+        raise SparkUnavailable(
+            f"pyspark {found} is too old, {oldest} is the first with all that format('ottla') "
+            f"needs: {_INSTALL} --upgrade"
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise RequirementMissing(f"{java} does not run ({error}); {needed}: {how}") from error
-    version = java_version(run.stderr + run.stdout)
-    if version is not None and version < OLDEST_JAVA:
-        raise RequirementMissing(f"{java} is Java {version}; {needed}: {how}")
+    return found
 
 
-def _java() -> str | None:
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        found = Path(home, "bin", "java")
-        return str(found) if found.exists() else None
-    return shutil.which("java")
-
-
-def _version_of(package: str) -> str | None:
+def require_java() -> int:
+    """The version of Java that Spark would start."""
+    program = _java()
     try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+        done = subprocess.run(
+            [program, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        raise SparkUnavailable(f"{program} does not start ({failure}): {_GET_JAVA}") from None
+    found = java_version(done.stderr + done.stdout)
+    if found is None:
+        raise SparkUnavailable(f"{program} does not tell its version: {_GET_JAVA}")
+    if found < OLDEST_JAVA:
+        raise SparkUnavailable(f"{program} is Java {found}, too old for Spark: {_GET_JAVA}")
+    return found
+
+
+def java_version(banner: str) -> int | None:
+    """The number that people call a Java by, from what `java -version` prints."""
+    match = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return None if match is None else int(match[1])
+
+
+def _java() -> str:
+    if home := os.environ.get("JAVA_HOME"):
+        return str(Path(home) / "bin" / "java")
+    found = shutil.which("java")
+    if found is None:
+        raise SparkUnavailable(f"Spark needs Java, and there is none: {_GET_JAVA}")
+    return found

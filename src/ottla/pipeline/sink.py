@@ -41,9 +41,9 @@ log = logger(__name__)
 GROUP_OPTION: Final = "ottla.group"
 """Set by `write_stream` alone: the frame is a part of something larger, which commits it."""
 
-_QUERY_ID: Final = "sql.streaming.queryId"
-_RUN_ID: Final = "spark.jobGroup.id"
-_BATCH_ID: Final = "streaming.sql.batchId"
+QUERY_ID: Final = "sql.streaming.queryId"
+RUN_ID: Final = "spark.jobGroup.id"
+BATCH_ID: Final = "streaming.sql.batchId"
 _SAME_VERSION: Final = "txnVersion"
 
 _warned: Final[set[str]] = set()
@@ -189,8 +189,8 @@ def _batch_claim(read: SinkOptions) -> Claim:
 
 def _streaming_claim(sink_id: str | None) -> Claim:
     context = _context()
-    query_id, run_id = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_RUN_ID)
-    batch = context.getLocalProperty(_BATCH_ID)
+    query_id, run_id = context.getLocalProperty(QUERY_ID), context.getLocalProperty(RUN_ID)
+    batch = context.getLocalProperty(BATCH_ID)
     if query_id is None or run_id is None or batch is None:
         raise OttlaError("this task belongs to no batch of a stream; write with spark.write")
     return Claim(sink_id or query_id, run_id, int(batch))

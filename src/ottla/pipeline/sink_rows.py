@@ -42,13 +42,13 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def prepared(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
-    """The columns that are written, with text as the bytes it is made of."""
-    found = {"value": batch.column("value").cast(pa.binary())}
+    """The columns that are written."""
+    names = ["value"]
     if columns.has_key:
-        found["key"] = batch.column("key").cast(pa.binary())
+        names.append("key")
     if columns.has_headers:
-        found["headers"] = batch.column("headers")
-    return pa.RecordBatch.from_pydict(found)
+        names.append("headers")
+    return batch.select(names)
 
 
 class Router:

@@ -130,8 +130,18 @@ def _write(rows: Iterable[pa.RecordBatch], work: Work, link: Link, slot: Slot | 
         for chunk in chunks(rows):
             written = prepared(chunk, work.columns)
             for target, which in router.routes(chunk, written):
-                for made in encode(written, which, codec, level, None, slot is not None, most):
-                    producer.send(target, made.bytes, made.count)
+                made = encode(
+                    written,
+                    which,
+                    codec,
+                    level,
+                    None,
+                    slot is not None,
+                    most,
+                    max_record_bytes=settings.max_request_size,
+                )
+                for each in made:
+                    producer.send(target, each.bytes, each.count)
             if not count:
                 sink_steps.reached(sink_steps.FIRST_SENT)
             count += chunk.num_rows

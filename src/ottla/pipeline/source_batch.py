@@ -40,7 +40,8 @@ class _PushFilters:
     the bound method, and reads must work either way.
     """
 
-    __func__ = DataSourceReader.pushFilters
+    # Static: an attribute that is a function would be bound on the way out.
+    __func__ = staticmethod(DataSourceReader.pushFilters)
 
     def __init__(self, push: Callable[[Iterable[Filter]], list[Filter]]) -> None:
         self._push = push

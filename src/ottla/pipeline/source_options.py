@@ -43,7 +43,6 @@ _FETCHING: Final = frozenset(
         "isolation.level",
         "fetch.max.bytes",
         "fetch.max.wait.ms",
-        "fetch.min.bytes",
         "max.partition.fetch.bytes",
     )
 )

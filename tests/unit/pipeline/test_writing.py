@@ -107,7 +107,7 @@ def test_a_record_that_is_too_large_for_its_topic_fails_the_task(
     topic = create_topic(bootstrap, max_message_bytes=200)
     with TaskProducer(link, None) as producer:
         producer.send(TopicPartition(topic, 0), made([b"x" * 100, b"x" * 1000]), 2)
-        with pytest.raises(ApiError, match="exceeds max.message.bytes"):
+        with pytest.raises(ApiError, match=r"exceeds max\.message\.bytes"):
             producer.flush()
 
 

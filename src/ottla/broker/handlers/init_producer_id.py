@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ottla.base.errors import ApiError, ClusterError
 from ottla.broker.context import Broker, RequestContext
+from ottla.broker.transaction_entry import check_room
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import Producer
@@ -50,7 +51,7 @@ async def handle(context: RequestContext, request: InitProducerIdRequest) -> Ini
 async def _initialize(
     broker: Broker, request: InitProducerIdRequest, transactional_id: str
 ) -> Producer:
-    _check_limit(broker, transactional_id)
+    check_room(broker, transactional_id)
     try:
         return await _ask(broker, request, transactional_id)
     except ApiError as why:
@@ -80,18 +81,6 @@ async def _ask(broker: Broker, request: InitProducerIdRequest, transactional_id:
         raise value
     producer: Producer = value
     return producer
-
-
-def _check_limit(broker: Broker, transactional_id: str) -> None:
-    """Every transactional id is remembered for a week: a client that invents one per run must not fill the memory."""
-    limit = broker.settings.now.transactions.max_transactional_ids
-    shards = broker.transactions.loaded_shards()
-    if sum(len(shard.transactions) for shard in shards) < limit:
-        return
-    if not any(transactional_id in shard.transactions for shard in shards):
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, f"ottla.max.transactional.ids={limit} are known already"
-        )
 
 
 def _refused(error: int) -> InitProducerIdResponse:

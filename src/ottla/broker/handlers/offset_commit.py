@@ -13,12 +13,15 @@ from typing import Any, Final
 
 from ottla.base.errors import ApiError
 from ottla.broker.context import RequestContext
-from ottla.broker.later import ask
+from ottla.broker.later import ask_raw
 from ottla.broker.partition_answers import error_codes, existing
-from ottla.broker.reply import Pending
+from ottla.broker.repeated_commits import RepeatedCommit, recall, remember
+from ottla.broker.reply import Reply
 from ottla.cluster.image import TopicImage
+from ottla.coordination.decision import Token
 from ottla.coordination.groups.offset_requests import Commit, commit
 from ottla.coordination.groups.offsets import TopicToCommit
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -26,30 +29,55 @@ from ottla.protocol.apis.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from ottla.protocol.codec import encode_response
+from ottla.protocol.codec import decode_request, encode_response
 from ottla.protocol.errors import ErrorCode
 
+_KEY: Final = int(ApiKey.OFFSET_COMMIT)
 _FIRST_WITH_IDS: Final = 10
 _MOST_REMEMBERED: Final = 64
 _CORRELATION_ID: Final = Struct(">i")
 _LENGTH_BYTES: Final = 4
+_ONE_KEPT: Final = [ErrorCode.NONE]
 
 
-def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending:
+def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Keep positions of a group; a partition that does not exist takes nothing from the others."""
+    repeated = recall(context, frame, pos)
+    if repeated is not None:
+        return _commit_again(context, repeated)
+    request: OffsetCommitRequest = decode_request(_KEY, context.version, frame, pos, len(frame))
     topics = [_find(context, topic) for topic in request.topics]
     asked = _commit(context, request, topics)
     if not asked.topics:
-        return _response(context, request, topics, ())
-    groups = context.broker.groups
-    return ask(
+        response = _response(context, request, topics, ())
+        return encode_response(response, context.version, context.correlation_id)
+    if len(topics) == 1 and len(request.topics[0].partitions) == 1 and topics[0] is not None:
+        answer = _all_kept(context.version, _names(context, request))
+        commit = RepeatedCommit(context.client_id, request, topics[0], asked, answer)
+        remember(context, frame, pos, commit)
+    return ask_raw(
         context,
-        lambda token: groups.write(
-            request.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
-        ),
+        lambda token: _write(context, asked, token),
         lambda answer: (
             _kept(context, request, answer) or _response(context, request, topics, answer)
         ),
+    )
+
+
+def _commit_again(context: RequestContext, repeated: RepeatedCommit) -> Reply:
+    """The same for what came before with another offset."""
+
+    def render(answer: Any) -> OffsetCommitResponse | bytearray:
+        if answer == _ONE_KEPT:
+            return _answer(context, repeated.answer)
+        return _response(context, repeated.request, [repeated.topic], answer)
+
+    return ask_raw(context, lambda token: _write(context, repeated.asked, token), render)
+
+
+def _write(context: RequestContext, asked: Commit, token: Token) -> None:
+    context.broker.groups.write(
+        asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
     )
 
 
@@ -89,8 +117,16 @@ def _kept(
     """The frame that says that everything was kept, if it was: a client commits the same partitions all the time."""
     if isinstance(answer, ApiError) or len(answer) > _MOST_REMEMBERED or any(answer):
         return None
+    named = _names(context, request)
+    if sum(map(len, named)) - len(named) != len(answer):
+        return None  # some do not exist
+    return _answer(context, _all_kept(context.version, named))
+
+
+def _names(context: RequestContext, request: OffsetCommitRequest) -> tuple[tuple[Any, ...], ...]:
+    """Of each topic its id or name, then the numbers of its partitions."""
     by_id = context.version >= _FIRST_WITH_IDS
-    named = tuple(
+    return tuple(
         [
             (
                 topic.topic_id if by_id else topic.name,
@@ -99,9 +135,10 @@ def _kept(
             for topic in request.topics
         ]
     )
-    if sum(map(len, named)) - len(named) != len(answer):
-        return None  # some do not exist
-    frame = bytearray(_all_kept(context.version, named))
+
+
+def _answer(context: RequestContext, kept: bytes) -> bytearray:
+    frame = bytearray(kept)
     _CORRELATION_ID.pack_into(frame, _LENGTH_BYTES, context.correlation_id)
     return frame
 

@@ -74,9 +74,7 @@ def commit(shard: OffsetShard, asked: Commit, token: Token, now_ms: int) -> Deci
         retention_ms=asked.retention_ms,
     )
     replay = partial(shard.place, positions, asked.transactional)
-    return tuple.__new__(
-        Decision, (records, ((token, errors),), asked.transactional, None, replay)
-    )
+    return tuple.__new__(Decision, (records, ((token, errors),), asked.transactional, None, replay))
 
 
 @lru_cache(maxsize=1024)

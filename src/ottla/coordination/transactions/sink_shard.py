@@ -102,8 +102,8 @@ class SinkShard:
         try:
             sink = sinks.current(self.sinks.get(slot.sink_id), slot.generation)
             sinks.check_batch(sink, slot.batch)
-            name = self._names.get(slot)
-            if name is not None and self._is_open(name):
+            name = self.name_of(slot)
+            if name is not None:
                 found = Member(name, self._transactions[name].producer)
                 written: list[KeyValue] = []
             else:
@@ -178,6 +178,11 @@ class SinkShard:
         return found, [
             DescribedSlot(name, self.slots[name], self._transactions[name]) for name in names
         ]
+
+    def name_of(self, slot: Slot) -> str | None:
+        """The transactional id of a slot, if it is open."""
+        name = self._names.get(slot)
+        return name if name is not None and self._is_open(name) else None
 
     def known(self) -> list[str]:
         """The sinks that can be described."""

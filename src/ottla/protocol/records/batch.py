@@ -42,6 +42,7 @@ DELETE_HORIZON_FLAG = 0x40
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _LENGTH_POS = 8
 _CRC_POS = 17
+_TIMESTAMPS_POS = 27
 _MAX_TIMESTAMP_POS = 35
 _PRODUCER_POS = 43
 _LEADER_EPOCH_POS = 12
@@ -54,6 +55,7 @@ _LENGTH = _EPOCH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
 _MAX_TIMESTAMP = struct.Struct(">q")
+_TIMESTAMPS = struct.Struct(">qq")
 _PRODUCER = struct.Struct(">qhi")
 
 
@@ -169,6 +171,12 @@ def patch_timestamps(
     _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_POS, attributes)
     _MAX_TIMESTAMP.pack_into(buf, pos + _MAX_TIMESTAMP_POS, max_timestamp)
     _CRC.pack_into(buf, pos + _CRC_POS, crc_of(buf, pos, size))
+
+
+def patch_moment(batch: bytearray, timestamp: int) -> None:
+    """Say when all records of a batch were made, which have no timestamps of their own, and its CRC anew."""
+    _TIMESTAMPS.pack_into(batch, _TIMESTAMPS_POS, timestamp, timestamp)
+    _CRC.pack_into(batch, _CRC_POS, crc32c(memoryview(batch)[ATTRIBUTES_POS:]))
 
 
 def patch_producer(

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ottla.pipeline.requirements import check_requirements
+from ottla.pipeline.requirements import require_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,9 +23,9 @@ def session(
 ) -> SparkSession:
     """The SparkSession of this process, made at the first call; `settings` are Spark's own.
 
-    RequirementMissing says what to install where Java or PySpark is missing or too old.
+    SparkUnavailable says what to install where Java or PySpark is missing or too old.
     """
-    check_requirements()
+    require_spark()
     from pyspark.sql import SparkSession
 
     # Workers must be this Python, with the packages that are installed here.

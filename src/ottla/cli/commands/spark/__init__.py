@@ -1,0 +1,1 @@
+"""`ottla spark`: one file per verb."""
