@@ -142,8 +142,8 @@ def numbered(bootstrap: str) -> str:
         for n in range(100 * PARTITIONS)
     ]
     produce(bootstrap, topic, records)
-    asked = admin(bootstrap).delete_records([TopicPartition(topic, 0, 10)])
-    for future in asked.values():
+    client = admin(bootstrap)
+    for future in client.delete_records([TopicPartition(topic, 0, 10)]).values():
         future.result(10)
     return topic
 

@@ -5,8 +5,9 @@ import random
 import tempfile
 import uuid
 from collections import Counter
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from unittest.mock import patch
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from ottla.protocol.apis.elect_leaders import ElectLeadersRequest
 from tests.simulation.clients import TOPIC, Client, Failed, SimCommitter, SimProducer, SimReader
 from tests.simulation.virtual_loop import VirtualLoop
 from tests.simulation.world import Host, World
+
+T = TypeVar("T")
 
 PARTITIONS = 2
 FAULTS = 4
@@ -48,17 +51,22 @@ class Told(NamedTuple):
 
 def tell(seed: int) -> Told:
     """Run one seed from beginning to end."""
+    return in_a_world(seed, 3, lambda world: _tell(seed, world))
+
+
+def in_a_world(seed: int, hosts: int, story: Callable[[World], Coroutine[Any, Any, T]]) -> T:
+    """What comes of a story in a time and a network of its own."""
     memory = Path("/dev/shm")
     directory = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
     loop = VirtualLoop()
-    world = World(seed, directory)
+    world = World(seed, directory, hosts)
     loop.connect = world.network.connect
     random.seed(seed)
     drawn = lambda: UUID(int=world.rng.getrandbits(128), version=4)  # noqa: E731
     try:
         asyncio.set_event_loop(loop)
         with patch.object(uuid, "uuid4", drawn):
-            return loop.run_until_complete(_tell(seed, world))
+            return loop.run_until_complete(story(world))
     finally:
         asyncio.set_event_loop(None)
         for task in asyncio.all_tasks(loop):

@@ -34,13 +34,15 @@ class ModelPartition:
         self.open: dict[int, list[Value]] = {}
         self.outcome: dict[Value, bool] = {}
 
-    def produce(self, desk: Desk, producer: Producer, sequence: int, value: Value) -> int:
+    def produce(
+        self, desk: Desk, producer: Producer, sequence: int, value: Value, id: str = ID
+    ) -> int:
         """What Produce v12 does; the error code."""
         if not self.producers.in_transaction(*producer):
-            desk.add(producer, self.tp)
+            desk.add(producer, self.tp, id=id)
         try:
             if not self.producers.in_transaction(*producer):
-                desk.shard.check_within(ID, producer, self.tp)
+                desk.shard.check_within(id, producer, self.tp)
             return self._append(producer, sequence, value)
         except ApiError as refused:
             return refused.code

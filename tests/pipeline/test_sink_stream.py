@@ -1,0 +1,232 @@
+"""df.writeStream.format("ottla"): each batch once, whatever of it is repeated."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, lit
+
+from ottla import pipeline
+from ottla.client.sync_admin import Admin
+from tests.support.clients import consume, create_topic, unique_name
+
+pytestmark = pytest.mark.usefixtures("ottla_only")
+TIMEOUT_S = 60
+
+
+class Job:
+    """A stream of the lines of files into a topic, with one checkpoint for all its runs."""
+
+    def __init__(self, spark: SparkSession, bootstrap: str, directory: Path) -> None:
+        self.spark = spark
+        self.bootstrap = bootstrap
+        self.topic = create_topic(bootstrap, partitions=2)
+        self.files = directory / "in"
+        self.files.mkdir()
+        self.checkpoint = directory / "checkpoint"
+        self.options = {"kafka.bootstrap.servers": bootstrap, "topic": self.topic}
+
+    def given(self, *lines: str) -> None:
+        name = f"{len(list(self.files.iterdir())):04}.txt"
+        (self.files / name).write_text("".join(f"{line}\n" for line in lines))
+
+    def lines(self) -> DataFrame:
+        return self.spark.readStream.option("maxFilesPerTrigger", 1).text(str(self.files))
+
+    def run(self, frame: DataFrame | None = None, mode: str = "append", **options: str) -> None:
+        writer = (self.lines() if frame is None else frame).writeStream.format("ottla")
+        writer = writer.outputMode(mode).options(**self.options, **options)
+        self.finish(writer.option("checkpointLocation", str(self.checkpoint)))
+
+    def finish(self, writer: object) -> None:
+        query = writer.trigger(availableNow=True).start()  # type: ignore[attr-defined]
+        try:
+            assert query.awaitTermination(TIMEOUT_S), "the stream did not end"
+        finally:
+            query.stop()
+
+    def written(self, topic: str | None = None) -> list[str]:
+        found = [
+            message.value().decode()
+            for partition in range(2)
+            for message in consume(
+                self.bootstrap, topic or self.topic, partition, isolation_level="read_committed"
+            )
+        ]
+        return sorted(found)
+
+    def forget_commit(self, batch: int) -> None:
+        """As if the driver had died between the sink's commit and Spark's own."""
+        for name in (f"{batch}", f".{batch}.crc"):
+            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
+
+    @property
+    def query_id(self) -> str:
+        found: str = json.loads((self.checkpoint / "metadata").read_text())["id"]
+        return found
+
+    def committed_batch(self, sink_id: str | None = None) -> int:
+        name = sink_id or self.query_id
+        with Admin(bootstrap_servers=self.bootstrap) as admin:
+            return admin.describe_sinks([name])[name].committed_batch
+
+
+@pytest.fixture
+def job(spark: SparkSession, bootstrap: str, tmp_path: Path) -> Job:
+    return Job(spark, bootstrap, tmp_path)
+
+
+def test_a_stream_goes_on_where_it_was(job: Job) -> None:
+    job.given("a", "b")
+    job.given("c")
+    job.run()
+    assert job.written() == ["a", "b", "c"]
+    assert job.committed_batch() == 1
+    job.given("d")
+    job.run()
+    assert job.written() == ["a", "b", "c", "d"]
+    assert job.committed_batch() == 2
+
+
+def test_a_batch_that_is_repeated_is_skipped(job: Job) -> None:
+    job.given("a", "b")
+    job.run()
+    job.forget_commit(0)
+    job.given("c")
+    job.run()
+    assert job.written() == ["a", "b", "c"]
+
+
+def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = job.lines().writeStream.format("ottla").options(**job.options)
+    job.spark.conf.set("spark.sql.streaming.checkpointLocation", str(job.checkpoint.parent))
+    try:
+        named = writer.queryName(job.checkpoint.name)
+        job.given("a", "b")
+        job.finish(named)
+        job.forget_commit(0)
+        job.finish(named)
+    finally:
+        job.spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert job.written() == ["a", "b"]
+
+
+def test_a_skipped_batch_still_counts_in_the_state(job: Job) -> None:
+    counts = job.lines().groupBy("value").count()
+    text = counts.select(col("value").alias("key"), col("count").cast("string").alias("value"))
+    job.given("a", "b")
+    job.run(text, "complete")
+    job.forget_commit(0)
+    job.given("a")
+    job.run(text, "complete")
+    assert job.written() == ["1", "1", "1", "2"]
+
+
+def test_a_sink_that_is_ahead_of_its_checkpoint_refuses(job: Job) -> None:
+    name = unique_name("sink")
+    job.given("a")
+    job.given("b")
+    job.run(sinkId=name)
+    shutil.rmtree(job.checkpoint)
+    with pytest.raises(StreamingQueryException, match="ottla sinks reset"):
+        job.run(sinkId=name)
+    assert job.written() == ["a", "b"]
+    with Admin(bootstrap_servers=job.bootstrap) as admin:
+        admin.reset_sink(name)
+    job.run(sinkId=name)
+    assert job.written() == ["a", "a", "b", "b"]
+
+
+def test_a_batch_with_the_same_number_but_other_contents_refuses(job: Job) -> None:
+    name = unique_name("sink")
+    job.given("a")
+    job.run(sinkId=name)
+    shutil.rmtree(job.checkpoint)
+    (job.files / "0000.txt").unlink()
+    (job.files / "other.txt").write_text("x\ny\n")
+    with pytest.raises(StreamingQueryException, match="other contents"):
+        job.run(sinkId=name)
+    assert job.written() == ["a"]
+
+
+def test_an_empty_batch_moves_the_ledger(job: Job) -> None:
+    job.given("a")
+    job.run(job.lines().where("value > 'm'"))
+    assert job.written() == []
+    assert job.committed_batch() == 0
+    job.forget_commit(0)
+    job.run(job.lines().where("value > 'm'"))
+    assert job.committed_batch() == 0
+
+
+def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: Job) -> None:
+    job.given(*(f"v{n}" for n in range(100)))
+    failing = job.lines().selectExpr("if(value = 'v99', raise_error('no more'), value) value")
+    with pytest.raises(StreamingQueryException, match="no more"):
+        job.run(failing)
+    assert job.written() == []
+    job.run()
+    assert len(job.written()) == 100
+
+
+def test_update_mode_goes_through_write_stream(job: Job) -> None:
+    counts = job.lines().groupBy("value").count()
+    text = counts.selectExpr("value key", "concat(value, '=', count) value")
+    options = {**job.options, "checkpointLocation": str(job.checkpoint)}
+
+    def run() -> None:
+        job.finish(pipeline.write_stream(text, options, output_mode="update"))
+
+    job.given("a", "b")
+    run()
+    job.forget_commit(0)
+    job.given("a")
+    run()
+    assert job.written() == ["a=1", "a=2", "b=1"]
+    assert job.committed_batch() == 1
+
+
+def branches(job: Job, other: str) -> Callable[[DataFrame], dict[str, DataFrame]]:
+    return lambda batch: {
+        job.topic: batch.where("length(value) = 1"),
+        other: batch.where("length(value) <> 1"),
+    }
+
+
+def test_several_frames_count_together(job: Job) -> None:
+    other = create_topic(job.bootstrap, "dead-letters", partitions=2)
+    options = {
+        "kafka.bootstrap.servers": job.bootstrap,
+        "checkpointLocation": str(job.checkpoint),
+    }
+    job.given("a", "bad", "b")
+    job.finish(pipeline.write_stream(job.lines(), options, branches(job, other)))
+    job.forget_commit(0)
+    job.given("c", "worse")
+    job.finish(pipeline.write_stream(job.lines(), options, branches(job, other)))
+    assert (job.written(), job.written(other)) == (["a", "b", "c"], ["bad", "worse"])
+
+
+def test_a_frame_that_fails_takes_the_others_with_it(job: Job) -> None:
+    other = create_topic(job.bootstrap, "dead-letters", partitions=2)
+    options = {
+        "kafka.bootstrap.servers": job.bootstrap,
+        "checkpointLocation": str(job.checkpoint),
+    }
+
+    def frames(batch: DataFrame) -> dict[str, DataFrame]:
+        return {job.topic: batch, other: batch.withColumn("value", lit(1))}
+
+    job.given("a")
+    with pytest.raises(StreamingQueryException, match="must be string or binary"):
+        job.finish(pipeline.write_stream(job.lines(), options, frames))
+    assert job.written() == []
+    job.finish(pipeline.write_stream(job.lines(), options, branches(job, other)))
+    assert Counter(job.written()) == {"a": 1}
