@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.results import Row
-from benchmarks.scenarios import cluster, disturbances, spark
+from benchmarks.scenarios import cluster, commands, disturbances, spark
 from benchmarks.scenarios.cluster import (
     AFTER_THE_CLUSTER_RUN,
     FreshCluster,
     ReplicatedLatency,
     ReplicatedProduce,
 )
+from benchmarks.scenarios.commands import ListTopics
 from benchmarks.scenarios.coordination import Commits, GroupUntilStable, Transactions
 from benchmarks.scenarios.disturbances import Hang, Kill, RollingRestart
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
@@ -60,6 +61,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     PythonProducers("python-produce", 200_000),
     PythonConsumers("python-poll", "polls of 100 B", 300_000, polls=True),
     PythonConsumers("python-iterate", "iteration over 100 B", 200_000, polls=False),
+    ListTopics("command-start"),
     PacedLatency("latency"),
     BesideColdReader("cold-reader"),
     BesideCompaction("compaction"),
@@ -90,8 +92,8 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 GROUPS = (
-    "throughput", "growth", "groups and transactions", "broker CPU", "python clients", "latency",
-    "footprint", cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
+    "throughput", "growth", "groups and transactions", "broker CPU", "python clients", commands.GROUP,
+    "latency", "footprint", cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
     spark.GROUP,
 )  # fmt: skip
 

@@ -34,6 +34,9 @@ with atheris.instrument_imports(include=["ottla"]):
     )
     from ottla.storage.validate import validate_produced
 
+# Not instrumented: its loops are compiled from their bytecode, into which calls would have been written.
+from ottla.pipeline.decoding import decode, warm
+
 NOW_MS = 1_700_000_000_000
 LIMIT_BYTES = 2**20
 MEMORY_BYTES = 2**29
@@ -86,14 +89,19 @@ def fuzz_batch(data: bytes) -> None:
             read(data)
 
 
+def put_right(batch: bytearray) -> None:
+    """Give the bytes the length and the CRC of one batch."""
+    struct.pack_into(">i", batch, 8, len(batch) - 12)
+    struct.pack_into(">I", batch, 17, crc_of(batch, 0, len(batch)))
+
+
 def fuzz_produce(data: bytes) -> None:
     """Validation; the first byte chooses settings, and whether length and CRC are put right."""
     if not data:
         return
     choice, batch = data[0], bytearray(data[1:])
     if choice & 0x80 and len(batch) >= HEADER_SIZE:
-        struct.pack_into(">i", batch, 8, len(batch) - 12)
-        struct.pack_into(">I", batch, 17, crc_of(batch, 0, len(batch)))
+        put_right(batch)
     config = CONFIGS[(choice & 0x3F) % len(CONFIGS)]
     try:
         taken = validate_produced(memoryview(batch), config, NOW_MS, deep=bool(choice & 0x40))
@@ -103,12 +111,27 @@ def fuzz_produce(data: bytes) -> None:
     assert taken.header.crc == crc_of(taken.batch, 0, len(taken.batch))
 
 
+def fuzz_arrow(data: bytes) -> None:
+    """A fetch into Arrow; the first byte chooses isolation, and whether length and CRC are put right."""
+    if not data:
+        return
+    choice, batch = data[0], bytearray(data[1:])
+    if choice & 0x80 and len(batch) >= HEADER_SIZE:
+        put_right(batch)
+    aborted = [(1, 0)] if choice & 1 else None
+    with suppress(ProtocolError):
+        found = decode(batch, "t", 0, 0, 2**62, aborted, headers=True, limit_bytes=LIMIT_BYTES)
+        if found.batch is not None:
+            found.batch.validate(full=True)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "headers": fuzz_headers,
     "records": fuzz_records,
     "codecs": fuzz_codecs,
     "batch": fuzz_batch,
     "produce": fuzz_produce,
+    "arrow": fuzz_arrow,
 }
 
 

@@ -22,6 +22,12 @@ def seeds(target: str) -> list[bytes]:
             return [b"\x03" + section]
         case "codecs":
             return [bytes([codec]) + compress(codec, section * 20) for codec in Codec]
+        case "arrow":
+            return [
+                bytes([choice]) + batch
+                for batch in [*batches, bytes(MARKER)]
+                for choice in (0x80, 1)
+            ]
         case "produce":
             return [bytes([choice]) + batch for batch in batches for choice in range(0x80, 0x85)]
     return [*batches, b"".join(batches), bytes(MARKER)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.seeds import seeds
 
-TARGETS = ["headers", "records", "codecs", "batch", "produce"]
+TARGETS = ["headers", "records", "codecs", "batch", "produce", "arrow"]
 SECONDS = 3
 ROOT = Path(__file__).parents[2]
 

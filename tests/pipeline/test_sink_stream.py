@@ -1,10 +1,12 @@
 """df.writeStream.format("ottla"): each batch once, whatever of it is repeated."""
 
+import asyncio
 import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -12,7 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
 
 from ottla import pipeline
-from ottla.client.sync_admin import Admin
+from ottla.client.cluster import TRANSACTION, Cluster
+from ottla.client.settings import client_settings
+from ottla.protocol.apis.describe_sinks import DescribeSinksRequest
+from ottla.protocol.apis.reset_sink import ResetSinkRequest
+from ottla.protocol.schema import Request
 from tests.support.clients import consume, create_topic, unique_name
 
 pytestmark = pytest.mark.usefixtures("ottla_only")
@@ -72,8 +78,19 @@ class Job:
 
     def committed_batch(self, sink_id: str | None = None) -> int:
         name = sink_id or self.query_id
-        with Admin(bootstrap_servers=self.bootstrap) as admin:
-            return admin.describe_sinks([name])[name].committed_batch
+        [sink] = asked(self.bootstrap, name, DescribeSinksRequest(sink_ids=[name])).sinks
+        found: int = sink.committed_batch
+        return found
+
+
+def asked(bootstrap: str, sink_id: str, request: Request) -> Any:
+    """What the coordinator of a sink answers."""
+
+    async def ask() -> Any:
+        async with Cluster(client_settings({"bootstrap.servers": bootstrap})) as cluster:
+            return await cluster.ask_coordinator(sink_id, request, kind=TRANSACTION)
+
+    return asyncio.run(ask())
 
 
 @pytest.fixture
@@ -138,8 +155,7 @@ def test_a_sink_that_is_ahead_of_its_checkpoint_refuses(job: Job) -> None:
     with pytest.raises(StreamingQueryException, match="ottla sinks reset"):
         job.run(sinkId=name)
     assert job.written() == ["a", "b"]
-    with Admin(bootstrap_servers=job.bootstrap) as admin:
-        admin.reset_sink(name)
+    assert not asked(job.bootstrap, name, ResetSinkRequest(sink_id=name)).error_code
     job.run(sinkId=name)
     assert job.written() == ["a", "a", "b", "b"]
 

@@ -12,7 +12,12 @@ import pytest
 
 SEEDS = int(os.environ.get("OTTLA_SIMULATION_SEEDS", "60"))
 SHARES = 2
-QUICK_MUTANTS = {"ack_before_replication": 60, "no_epoch_check": 20}
+QUICK_MUTANTS = {
+    "ack_before_replication": 60,
+    "no_epoch_check": 40,
+    "truncate_to_the_high_watermark": 40,
+    "isr_without_compare_and_set": 120,
+}
 """Those that few stories find; `make simulation` looks for all of them."""
 
 

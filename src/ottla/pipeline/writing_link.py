@@ -15,7 +15,7 @@ from ottla.protocol.api_keys import ApiKey
 
 T = TypeVar("T")
 
-FIRST_MEETING_MS: Final = 15_000
+FIRST_MEETING_MS: Final = 8_000
 """A broker that restarts is waited for, even by a process that never met it; a wrong address is found out soon."""
 
 _links: Final[dict[tuple[int, ProducerSettings], Link]] = {}

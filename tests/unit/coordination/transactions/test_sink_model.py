@@ -5,16 +5,25 @@ After every step a machine that replays the log, or what compaction leaves of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from ottla.coordination.decision import KeyValue
+from ottla.coordination.transactions import machine, sinks
 from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.shard import TransactionShard
+from ottla.coordination.transactions.sink_shard import SinkShard
 from ottla.coordination.transactions.sinks import Member
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.transactions.desk import A, B, C
@@ -206,6 +215,41 @@ class AnythingFails(RuleBasedStateMachine):
         assert len(ended) == sum(len(task.written) for task in self.tasks)
         assert len(world.sinks.free.get(SINK, {})) <= max(1, len(self.tasks))
         self.no_loser_counts_and_no_winner_is_lost()
+
+
+def everybody_wins(patch: pytest.MonkeyPatch) -> None:
+    """Each task is committed by itself, the losers with the winners."""
+    settle = machine.settle
+    patch.setattr(machine, "settle", lambda found, committed, now_ms: settle(found, True, now_ms))
+
+
+def no_ledger(patch: pytest.MonkeyPatch) -> None:
+    """What was committed is not remembered."""
+    patch.setattr(sinks, "commit", lambda found, group, now_ms: found)
+
+
+def no_generations(patch: pytest.MonkeyPatch) -> None:
+    """A driver that was replaced may commit."""
+    patch.setattr(sinks, "current", lambda found, generation: found)
+    patch.setattr(SinkShard, "_check_members", lambda self, group: None)
+
+
+@pytest.mark.parametrize("mutate", [everybody_wins, no_ledger, no_generations])
+def test_a_coordinator_that_breaks_a_rule_is_caught(
+    mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+    quick = settings(
+        max_examples=500,
+        stateful_step_count=40,
+        deadline=None,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        report_multiple_bugs=False,
+    )
+    with pytest.raises((AssertionError, KeyError)):
+        run_state_machine_as_test(AnythingFails, settings=quick)
 
 
 AnythingFails.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
