@@ -6,10 +6,11 @@ import pytest
 
 from ottla.coordination.routing import partition_for
 from ottla.protocol.apis.find_coordinator import FindCoordinatorRequest
-from tests.support.clients import create_topic, unique_name
+from tests.support.clients import admin, create_named, create_topic, unique_name
 from tests.support.cluster import Cluster, MakeCluster
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
+from tests.unit.broker.handlers.records import fetch
 from tests.unit.broker.handlers.sinking import Driver, Task
 from tests.unit.broker.handlers.transacting import committed
 
@@ -106,3 +107,30 @@ def test_an_open_batch_goes_on_with_the_next_coordinator(make_cluster: MakeClust
         assert job.driver.commit(0, [task]) == 0
         wait_for(lambda: not job.driver.describe().slots, "its markers to be written", 30)
         assert job.read(topic) == [b"before", b"after"]
+
+
+def test_a_topic_that_was_deleted_and_made_again_is_left_alone(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    name = create_topic(cluster.bootstrap, partitions=3, replicas=1)
+    with ExitStack() as connections:
+        job = Job(cluster, connections)
+        leader = next(
+            each.leader
+            for each in cluster.partitions(name).values()
+            if each.leader != job.coordinator()
+        )
+        mine = [n for n, each in cluster.partitions(name).items() if each.leader == leader]
+        task = job.driver.task(0)
+        for number in mine:
+            job.write(task, b"gone with its topic", name, number)
+        cluster.brokers[leader].kill()
+        assert job.driver.commit(0, [task]) == 0
+        assert [slot.state for slot in job.driver.describe().slots] == ["PrepareCommit"]
+        alive = ",".join(each.bootstrap for each in cluster.brokers.values() if each.running)
+        client = admin(alive)
+        client.delete_topics([name])[name].result(20)
+        create_named(alive, name, 3, replicas=2)
+        wait_for(lambda: not job.driver.describe().slots, "the slot to end", 30)
+        for number in range(3):
+            with closing(job.connect(cluster.leader(name, number))) as reader:
+                assert fetch(reader, name, partition=number, max_wait_ms=0).high_watermark == 0

@@ -35,7 +35,7 @@ with atheris.instrument_imports(include=["ottla"]):
     from ottla.storage.validate import validate_produced
 
 # Not instrumented: its loops are compiled from their bytecode, into which calls would have been written.
-from ottla.pipeline.decoding import decode, warm
+from ottla.pipeline.decoding import decode
 
 NOW_MS = 1_700_000_000_000
 LIMIT_BYTES = 2**20

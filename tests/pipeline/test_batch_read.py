@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import TopicPartition
 
 from tests.compat.test_transactions import transactional
-from tests.support.clients import admin, create_topic, produce
+from tests.pipeline.topics import delete_before
+from tests.support.clients import create_topic, produce
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +48,7 @@ def reads(spark: SparkSession, bootstrap: str) -> Reads:
 @pytest.fixture(scope="module")
 def numbers(bootstrap: str) -> str:
     """A topic of two partitions, 20 records each, a second between two of a partition."""
-    topic = create_topic(bootstrap, "numbers", partitions=2)
+    topic = create_topic(bootstrap, "numbers", partitions=2, retention_ms=-1)
     produce(
         bootstrap,
         topic,
@@ -59,12 +60,9 @@ def numbers(bootstrap: str) -> str:
     return topic
 
 
-def both(offset: int) -> str:
-    return json.dumps({"0": offset, "1": offset})
-
-
 def test_rows_have_the_columns_of_the_kafka_connector(reads: Reads, topic: str) -> None:
-    record: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": T0_MS}
+    now_ms = int(time.time() * 1000)
+    record: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": now_ms}
     headers = [("a", b"1"), ("b", None)]
     produce(reads.bootstrap, topic, [{**record, "headers": headers}, {"key": b"gone"}])
     frame = reads.frame(subscribe=topic, includeHeaders="true")
@@ -80,7 +78,7 @@ def test_rows_have_the_columns_of_the_kafka_connector(reads: Reads, topic: str) 
     ]
     first, second = frame.orderBy("offset").collect()
     assert tuple(first)[:5] == (b"k", b"v", topic, 0, 0)
-    assert first.timestamp.astimezone(UTC) == datetime.fromtimestamp(T0_MS / 1000, UTC)
+    assert first.timestamp.astimezone(UTC) == datetime.fromtimestamp(now_ms / 1000, UTC)
     assert [tuple(each) for each in first.headers] == headers
     assert (second.key, second.value, second.timestampType, second.headers) == (
         b"gone",
@@ -119,7 +117,7 @@ def test_times_bound_a_batch(reads: Reads, numbers: str) -> None:
 
 def test_a_time_after_all_records(reads: Reads, numbers: str) -> None:
     late = {"subscribe": numbers, "startingTimestamp": str(T0_MS * 2)}
-    with pytest.raises(Exception, match="no record of .* is as late as that"):
+    with pytest.raises(Exception, match=r"no record of .* is as late as that"):
         reads.offsets(**late)
     assert reads.offsets(**late, startingOffsetsByTimestampStrategy="latest") == []
 
@@ -189,9 +187,7 @@ def test_aborted_transactions_stay_out_under_read_committed(reads: Reads, topic:
 
 def test_records_that_are_gone_fail_a_read_or_are_passed_over(reads: Reads, topic: str) -> None:
     produce(reads.bootstrap, topic, [b"%d" % n for n in range(10)])
-    admin(reads.bootstrap).delete_records([TopicPartition(topic, 0, 6)])[
-        TopicPartition(topic, 0)
-    ].result(20)
+    delete_before(reads.bootstrap, topic, 6)
     options = {"subscribe": topic, "startingOffsets": json.dumps({topic: {"0": 2}})}
     with pytest.raises(Exception, match=r"offset 2 of .* is gone: its log begins at 6.*failOnData"):
         reads.offsets(**options)

@@ -58,7 +58,8 @@ def options(bootstrap: str, topic: str, **more: str) -> dict[str, str]:
 
 @pytest.fixture
 def full_topic(bootstrap: str) -> str:
-    topic = create_topic(bootstrap, "spark", partitions=PARTITIONS)
+    # The records are of 2023.
+    topic = create_topic(bootstrap, "spark", partitions=PARTITIONS, retention_ms=-1)
     produce(bootstrap, topic, records())
     return topic
 

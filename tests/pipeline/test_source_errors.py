@@ -21,7 +21,7 @@ def frame(spark: SparkSession, bootstrap: str, **options: str) -> DataFrame:
 
 
 def test_a_misspelt_option(spark: SparkSession, bootstrap: str, topic: str) -> None:
-    with pytest.raises(Exception, match="startingOfsets: .* did you mean startingOffsets"):
+    with pytest.raises(Exception, match=r"startingofsets: .* did you mean startingOffsets"):
         frame(spark, bootstrap, subscribe=topic, startingOfsets="earliest")
 
 
@@ -53,7 +53,7 @@ def test_offsets_for_some_partitions_only(spark: SparkSession, bootstrap: str, t
 
 def test_columns_of_ones_own(spark: SparkSession, bootstrap: str, topic: str) -> None:
     reader = spark.read.format("ottla").option("kafka.bootstrap.servers", bootstrap)
-    with pytest.raises(Exception, match="columns of format.* are fixed"):
+    with pytest.raises(Exception, match=r"columns of format.* are fixed"):
         reader.option("subscribe", topic).schema("value string").load().count()
 
 

@@ -61,6 +61,8 @@ def forgotten_producer_state() -> Iterator[None]:
     with (
         patch.object(log, "load_producers", nothing),
         patch.object(recovery, "load_producers", nothing),
+        patch.object(recovery, "apply_batch", nothing),
+        patch.object(recovery, "recall_recent", nothing),
     ):
         yield
 

@@ -140,6 +140,20 @@ NOUNS: Final = {
             "find-hanging": "Find transactions that no coordinator will ever end.",
         },
     ),
+    "sinks": Noun(
+        "Look at what Spark jobs write to exactly once, and make it forget.",
+        """examples:
+  ottla sinks list
+  ottla sinks describe clicks
+  ottla sinks reset clicks
+""",
+        {
+            "list": "List sinks with the batches that they have committed.",
+            "describe": "Show a sink: its run, its last batch, and the slots that are open.",
+            "abort": "Abort what a sink has open; what it has committed stays.",
+            "reset": "Make a sink forget what it has committed.",
+        },
+    ),
     "spark": Noun(
         "Read and write topics with Spark.",
         """examples:

@@ -1,4 +1,4 @@
-"""What may follow on a command line that somebody is typing: commands, options, topics, groups."""
+"""What may follow on a command line that somebody is typing: commands, options, topics, groups, sinks."""
 
 from __future__ import annotations
 
@@ -91,6 +91,8 @@ def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
         return _quietly(lambda: ask(_connection(before), _topics, **_IMPATIENCE))
     if meaning == "GROUP":
         return _quietly(lambda: ask(_connection(before), _groups, **_IMPATIENCE))
+    if meaning == "SINK":
+        return _quietly(lambda: ask(_connection(before), _sinks, **_IMPATIENCE))
     return ()
 
 
@@ -100,6 +102,10 @@ async def _topics(admin: Admin) -> list[str]:
 
 async def _groups(admin: Admin) -> list[str]:
     return [each.group_id for each in await admin.list_groups()]
+
+
+async def _sinks(admin: Admin) -> list[str]:
+    return [each.sink_id for sinks in (await admin.list_sinks()).values() for each in sinks]
 
 
 def _quietly(look: Callable[[], list[str]]) -> list[str]:

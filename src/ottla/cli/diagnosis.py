@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ottla.base.ids import TopicPartition
@@ -55,13 +56,17 @@ class ClusterFacts(NamedTuple):
 
 
 class TopicFacts(NamedTuple):
-    """A topic; offsets by partition: the first, the end, and the end for those who read what is committed."""
+    """A topic; offsets by partition: the first, the end, and the end for those who read what is committed.
+
+    `held_by` names the sinks whose open batches make the last two differ.
+    """
 
     topic: Topic
     begins: Mapping[int, int]
     ends: Mapping[int, int]
     stable_ends: Mapping[int, int]
     configs: Mapping[str, str]
+    held_by: Mapping[int, str] = MappingProxyType({})
 
 
 class MemberFacts(NamedTuple):
@@ -218,11 +223,15 @@ def _held_back(facts: TopicFacts) -> Iterator[Finding]:
     for number, end in facts.ends.items():
         stable = facts.stable_ends.get(number, end)
         if stable < end:
+            sink = facts.held_by.get(number)
+            who = "an open transaction" if sink is None else f"an open batch of the sink {sink}"
             yield Finding(
                 WARNING,
-                f"an open transaction in {facts.topic.name}-{number} hides {end - stable} records from "
+                f"{who} in {facts.topic.name}-{number} hides {end - stable} records from "
                 "consumers with isolation.level=read_committed",
-                f"ottla transactions find-hanging --topic {facts.topic.name}",
+                f"ottla transactions find-hanging --topic {facts.topic.name}"
+                if sink is None
+                else f"ottla sinks describe {sink}",
             )
 
 

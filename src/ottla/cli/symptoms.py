@@ -19,9 +19,10 @@ from ottla.cli.group_history import group_history
 from ottla.cli.group_progress import readings
 from ottla.cli.sizes import spans
 from ottla.client.administration.configs import ConfigResource, ResourceType
+from ottla.client.errors import UnsupportedByBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ottla.client.admin import Admin
     from ottla.client.administration.groups import GroupDescription
@@ -89,13 +90,37 @@ async def topic_facts(admin: Admin, topic: Topic) -> TopicFacts:
     held = await spans(admin, led)
     stable = await spans(admin, led, read_committed=True)
     configs = (await _configs(admin, [topic.name])).get(topic.name, {})
+    held_back = {at: span.end for at, span in stable.items() if span.end < held[at].end}
     return TopicFacts(
         topic,
         {at.partition: span.begin for at, span in held.items()},
         {at.partition: span.end for at, span in held.items()},
         {at.partition: span.end for at, span in stable.items()},
         configs,
+        await _sinks(admin, held_back) if held_back else {},
     )
+
+
+async def _sinks(admin: Admin, stable_ends: Mapping[TopicPartition, int]) -> dict[int, str]:
+    """Of partitions, the sinks whose transactions begin where careful readers stop."""
+    try:
+        listed = await admin.list_sinks()
+    except UnsupportedByBroker:  # Kafka has none
+        return {}
+    owners = {
+        slot.producer_id: sink.sink_id
+        for sinks in listed.values()
+        for sink in sinks
+        for slot in sink.slots
+    }
+    producers = await admin.describe_producers(stable_ends)
+    return {
+        at.partition: owners[each.producer_id]
+        for at, found in producers.items()
+        if not isinstance(found, ApiError)
+        for each in found
+        if each.transaction_start_offset == stable_ends[at] and each.producer_id in owners
+    }
 
 
 async def group_facts(admin: Admin, group: GroupDescription, topic: Topic | None) -> GroupFacts:

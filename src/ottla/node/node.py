@@ -8,6 +8,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable
+from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition, id_text
@@ -346,12 +347,17 @@ class Node:
         def count_open() -> int:
             return sum(shard.open_count for shard in transactions.loaded_shards())
 
+        def topic_id(name: str) -> UUID | None:
+            topic = metadata.image.topics.get(name)
+            return None if topic is None else topic.topic_id
+
         def make_shard(index: int) -> TransactionShard:
             return TransactionShard(
                 self._settings.transactions,
                 new_producer_id,
                 markers,
                 lambda: transactions.partition_count,
+                topic_id,
                 count_open,
             )
 

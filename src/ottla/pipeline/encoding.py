@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ottla.client.errors import api_error
 from ottla.pipeline.encoding_columns import binary, headers, timestamps_ms
-from ottla.pipeline.encoding_loops import Binary, Headers, pack
+from ottla.pipeline.encoding_loops import Binary, Blocks, pack
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import (
     CURRENT_MAGIC,
@@ -43,7 +43,7 @@ class _Columns(NamedTuple):
 
     key: Binary
     value: Binary
-    headers: Headers
+    headers: Blocks
     timestamps: NDArray[np.int64]
 
 
@@ -159,5 +159,6 @@ def _packed(header: BatchHeader, section: _Section, codec: int, level: int | Non
 
 def warm() -> None:
     """Compile the loops, or load them from the cache."""
-    batch = pa.record_batch({"value": pa.array([b"value"])})
+    headers = pa.array([[{"key": "name", "value": b"value"}]])
+    batch = pa.record_batch({"value": pa.array([b"value"]), "headers": headers})
     encode(batch, None, Codec.NONE, None, None, False, 1024, now_ms=0)

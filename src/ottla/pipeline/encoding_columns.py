@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ottla.base.errors import OttlaError
-from ottla.pipeline.encoding_loops import Binary, Headers
+from ottla.pipeline.encoding_loops import Binary, Blocks, Headers, encode_headers
 
+_MAX_VARINT_BYTES = 5
 _PAIRS = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
 
 
@@ -28,24 +29,28 @@ def binary(column: pa.Array, name: str) -> Binary:
     )
 
 
-def headers(column: pa.Array | None) -> Headers:
-    """A column of lists of name and value; none at all is as good as only empty lists."""
+def headers(column: pa.Array | None) -> Blocks:
+    """A column of lists of name and value, encoded; no column is as good as empty lists only."""
     if column is None:
-        nothing = binary(pa.nulls(0, pa.binary()), "headers")
-        return Headers(_array(None, np.uint8), 0, _array(None, np.int32), nothing, nothing)
+        return Blocks(_fixed(np.empty(0, np.int64)), _fixed(np.zeros(1, np.uint8)))
     column = _cast(column, _PAIRS, "headers", "array<struct<key: string, value: binary>>")
     pairs = column.values
     names, values = pairs.field("key"), pairs.field("value")
     if pairs.null_count or names.null_count:
         raise OttlaError("a header without a key: Kafka's headers need one; filter out the nulls")
     validity, offsets = column.buffers()[:2]
-    return Headers(
+    lists = Headers(
         _validity(column, validity),
         column.offset,
         _array(offsets, np.int32)[column.offset :],
         binary(names, "headers.key"),
         binary(values, "headers.value"),
     )
+    ends = np.empty(len(column), np.int64)
+    most_bytes = names.nbytes + values.nbytes + _MAX_VARINT_BYTES * (len(column) + 2 * len(pairs))
+    data = np.empty(most_bytes, np.uint8)
+    encode_headers(lists, ends, data)
+    return Blocks(_fixed(ends), _fixed(data))
 
 
 def timestamps_ms(column: pa.Array | None, rows: int, now_ms: int) -> NDArray[np.int64]:
@@ -57,8 +62,7 @@ def timestamps_ms(column: pa.Array | None, rows: int, now_ms: int) -> NDArray[np
             raise _wrong_type("timestamp", column.type, "timestamp")
         milliseconds = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
         times = pc.fill_null(milliseconds, now_ms).to_numpy(zero_copy_only=False)
-    times.flags.writeable = False
-    return times
+    return _fixed(times)
 
 
 def _cast(column: pa.Array, kind: pa.DataType, name: str, wanted: str) -> pa.Array:
@@ -82,7 +86,10 @@ def _validity(column: pa.Array, buffer: pa.Buffer | None) -> NDArray[np.uint8]:
 
 
 def _array(buffer: pa.Buffer | None, kind: Any) -> NDArray[Any]:
-    """The buffer, never writable: writable or not are two types to the compiler."""
-    array = np.empty(0, kind) if buffer is None else np.frombuffer(buffer, kind)
+    return _fixed(np.empty(0, kind) if buffer is None else np.frombuffer(buffer, kind))
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, not writable: writable or not are two types to the compiler, and two compilations."""
     array.flags.writeable = False
     return array

@@ -23,13 +23,20 @@ class Binary(NamedTuple):
 
 
 class Headers(NamedTuple):
-    """An Arrow column of lists of pairs; a null list and an empty one are the same."""
+    """An Arrow column of lists of pairs, of which no name is null; a null list is as good as an empty one."""
 
     validity: NDArray[np.uint8]
     first_bit: int
     offsets: NDArray[np.int32]
     names: Binary
     values: Binary
+
+
+class Blocks(NamedTuple):
+    """The encoded headers of each row; without `ends` all rows have those in `data`."""
+
+    ends: NDArray[np.int64]
+    data: NDArray[np.uint8]
 
 
 @jit
@@ -68,42 +75,38 @@ def _encoded_size(size: int) -> int:
 
 
 @jit
+def _copy(out: NDArray[np.uint8], pos: int, data: NDArray[np.uint8], start: int, size: int) -> int:
+    # Unsigned indices: a check for negative ones would keep the loop from becoming a block move.
+    for i in range(np.uint64(size)):
+        out[np.uint64(pos) + i] = data[np.uint64(start) + i]
+    return pos + size
+
+
+@jit
 def _write_bytes(
     out: NDArray[np.uint8], pos: int, data: NDArray[np.uint8], start: int, size: int
 ) -> int:
-    pos = _write_varint(out, pos, size)
-    # Unsigned indices: a check for negative ones would keep the loop from becoming a block move.
-    for i in range(np.uint64(max(size, 0))):
-        out[np.uint64(pos) + i] = data[np.uint64(start) + i]
-    return pos + max(size, 0)
+    return _copy(out, _write_varint(out, pos, size), data, start, max(size, 0))
 
 
 @jit
-def _headers_size(headers: Headers, row: int) -> int:
-    count = _size(headers.validity, headers.first_bit, headers.offsets, row)
-    size = _varint_size(max(count, 0))
-    if count > 0:
-        names, values = headers.names, headers.values
-        begin = headers.offsets[row]
+def encode_headers(headers: Headers, ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
+    """The headers of each row as they stand in its record, one after the other, and where each ends."""
+    # Arrays are taken out of their tuples once: each time counts references.
+    validity, first_bit, offsets, names, values = headers
+    name_offsets, name_data = names.offsets, names.data
+    value_validity, value_bit, value_offsets, value_data = values
+    pos = 0
+    for row in range(len(ends)):
+        count = max(_size(validity, first_bit, offsets, row), 0)
+        pos = _write_varint(out, pos, count)
+        begin = offsets[row]
         for header in range(begin, begin + count):
-            size += _encoded_size(_size(names.validity, names.first_bit, names.offsets, header))
-            size += _encoded_size(_size(values.validity, values.first_bit, values.offsets, header))
-    return size
-
-
-@jit
-def _write_headers(out: NDArray[np.uint8], pos: int, headers: Headers, row: int) -> int:
-    count = _size(headers.validity, headers.first_bit, headers.offsets, row)
-    pos = _write_varint(out, pos, max(count, 0))
-    if count > 0:
-        names, values = headers.names, headers.values
-        begin = headers.offsets[row]
-        for header in range(begin, begin + count):
-            size = _size(names.validity, names.first_bit, names.offsets, header)
-            pos = _write_bytes(out, pos, names.data, names.offsets[header], size)
-            size = _size(values.validity, values.first_bit, values.offsets, header)
-            pos = _write_bytes(out, pos, values.data, values.offsets[header], size)
-    return pos
+            start = name_offsets[header]
+            pos = _write_bytes(out, pos, name_data, start, name_offsets[header + 1] - start)
+            size = _size(value_validity, value_bit, value_offsets, header)
+            pos = _write_bytes(out, pos, value_data, value_offsets[header], size)
+        ends[row] = pos
 
 
 @jit
@@ -112,7 +115,7 @@ def pack(
     begin: int,
     key: Binary,
     value: Binary,
-    headers: Headers,
+    headers: Blocks,
     timestamps: NDArray[np.int64],
     out: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
@@ -121,19 +124,19 @@ def pack(
     Returns the place in `rows` to go on from, the bytes written, and the greatest timestamp. If
     not even the first fits, the bytes it takes are returned with a minus sign.
     """
-    # Arrays are taken out of their tuples once: each time counts references.
     key_validity, key_bit, key_offsets, key_data = key
     value_validity, value_bit, value_offsets, value_data = value
-    has_headers = len(headers.offsets) > 0
-    pos, headers_size = 0, 1
+    header_ends, header_data = headers
+    headers_start, headers_size, pos = 0, 1, 0
     base_timestamp = max_timestamp = timestamps[rows[begin]]
     for number in range(begin, len(rows)):
         row = rows[number]
         key_size = _size(key_validity, key_bit, key_offsets, row)
         value_size = _size(value_validity, value_bit, value_offsets, row)
         delta = timestamps[row] - base_timestamp
-        if has_headers:
-            headers_size = _headers_size(headers, row)
+        if len(header_ends) > 0:
+            headers_start = header_ends[row - 1] if row > 0 else 0
+            headers_size = header_ends[row] - headers_start
         size = 1 + _varint_size(delta) + _varint_size(number - begin) + headers_size
         size += _encoded_size(key_size) + _encoded_size(value_size)
         needed = size + _varint_size(size)
@@ -145,11 +148,7 @@ def pack(
         pos = _write_varint(out, pos, number - begin)
         pos = _write_bytes(out, pos, key_data, key_offsets[row], key_size)
         pos = _write_bytes(out, pos, value_data, value_offsets[row], value_size)
-        if has_headers:
-            pos = _write_headers(out, pos, headers, row)
-        else:
-            out[pos] = 0
-            pos += 1
+        pos = _copy(out, pos, header_data, headers_start, headers_size)
         max_timestamp = max(max_timestamp, timestamps[row])
     return len(rows), pos, max_timestamp
 

@@ -22,7 +22,13 @@ from ottla.base.errors import ConfigError, OttlaError
 from ottla.base.log import logger
 from ottla.client.producer_settings import ProducerSettings
 from ottla.pipeline.options import meaningless
-from ottla.pipeline.sink_commit import abort_parts, commit_parts, row_count
+from ottla.pipeline.sink_commit import (
+    abort_parts,
+    claim_of,
+    commit_parts,
+    newest_generation,
+    row_count,
+)
 from ottla.pipeline.sink_digest import batch_digest
 from ottla.pipeline.sink_message import Claim, PartMessage, write_stage
 from ottla.pipeline.sink_options import (
@@ -59,13 +65,15 @@ class Group:
     def option(self) -> str:
         """The group as the value of GROUP_OPTION."""
         claim = self.claim
-        return json.dumps([claim.sink_id, claim.run_id, claim.batch, str(self.stage)])
+        return json.dumps(
+            [claim.sink_id, claim.run_id, claim.batch, claim.query_id, str(self.stage)]
+        )
 
     @classmethod
     def read(cls, option: str) -> Group:
         """The group that an option tells of."""
-        sink_id, run_id, batch, stage = json.loads(option)
-        return cls(Claim(sink_id, run_id, batch), Path(stage))
+        *claim, stage = json.loads(option)
+        return cls(Claim(*claim), Path(stage))
 
 
 class BatchSink(DataSourceArrowWriter):
@@ -92,8 +100,9 @@ class BatchSink(DataSourceArrowWriter):
             commit_parts(self._work.settings, parts, _SAME_VERSION, self._work.timeout_ms)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Give all parts up."""
-        abort_parts(self._work.settings, _parts(messages))
+        """Give all parts up; also those of tasks that failed, and told nothing."""
+        generation = newest_generation(_parts(messages))
+        abort_parts(self._work.settings, self._claim, generation)
 
 
 class StreamSink(DataSourceStreamArrowWriter):
@@ -112,12 +121,16 @@ class StreamSink(DataSourceStreamArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Make all parts of the batch count."""
         parts = _parts(messages)
-        digest = batch_digest(self._options.checkpoint_location, batch_id, row_count(parts))
+        claim = claim_of(parts)
+        query_id = "" if claim is None else claim.query_id
+        location = self._options.checkpoint_location
+        digest = batch_digest(query_id, location, batch_id, row_count(parts))
         commit_parts(self._work.settings, parts, digest, self._work.timeout_ms)
 
     def abort(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Give all parts of the batch up."""
-        abort_parts(self._work.settings, _parts(messages))
+        parts = _parts(messages)
+        abort_parts(self._work.settings, claim_of(parts), newest_generation(parts))
 
 
 def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchSink:
@@ -193,7 +206,7 @@ def _streaming_claim(sink_id: str | None) -> Claim:
     batch = context.getLocalProperty(BATCH_ID)
     if query_id is None or run_id is None or batch is None:
         raise OttlaError("this task belongs to no batch of a stream; write with spark.write")
-    return Claim(sink_id or query_id, run_id, int(batch))
+    return Claim(sink_id or query_id, run_id, int(batch), query_id)
 
 
 def _attempt() -> Attempt:

@@ -8,7 +8,7 @@ from ottla.base.errors import ApiError, OttlaError
 from ottla.base.log import logger
 from ottla.client.producer_settings import ProducerSettings
 from ottla.pipeline import sink_steps
-from ottla.pipeline.sink_message import NO_GENERATION, PartMessage
+from ottla.pipeline.sink_message import NO_GENERATION, Claim, PartMessage
 from ottla.pipeline.sink_task import generation_of
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing_link import link_to
@@ -24,15 +24,20 @@ def row_count(messages: Sequence[PartMessage]) -> int:
     return sum(message.rows for message in messages)
 
 
+def claim_of(messages: Sequence[PartMessage]) -> Claim | None:
+    """Under which name the parts were written; None at least once."""
+    return next((message.claim for message in messages if message.claim is not None), None)
+
+
 def commit_parts(
     settings: ProducerSettings, messages: Sequence[PartMessage], digest: str, timeout_ms: int
 ) -> None:
     """Make the parts count; returns once that is certain, raises if it cannot be."""
-    claim = next((message.claim for message in messages if message.claim is not None), None)
+    claim = claim_of(messages)
     if claim is None:
         return  # at least once: what was written counts already
     link = link_to(settings)
-    generation = _generation(messages)
+    generation = newest_generation(messages)
     if generation == NO_GENERATION:
         generation = generation_of(link, claim, timeout_ms)
     slots = [message.slot for message in messages if message.slot is not None]
@@ -50,22 +55,22 @@ def commit_parts(
     sink_steps.reached(sink_steps.AFTER_COMMIT)
 
 
-def abort_parts(settings: ProducerSettings, messages: Sequence[PartMessage]) -> None:
+def abort_parts(settings: ProducerSettings, claim: Claim | None, generation: int) -> None:
     """Give up what a failed batch has written; where that fails, the next run or the time-out does it."""
-
-    generation = _generation(messages)
-    claim = next((message.claim for message in messages if message.claim is not None), None)
-    if claim is None or generation == NO_GENERATION:
+    if claim is None:
         return
     link = link_to(settings)
-    aborted = TxnGroups(link.cluster).abort(claim.sink_id, generation, timeout_ms=_ABORT_TIMEOUT_MS)
     try:
-        link.run(aborted)
+        if generation == NO_GENERATION:
+            generation = generation_of(link, claim, _ABORT_TIMEOUT_MS)
+        groups = TxnGroups(link.cluster)
+        link.run(groups.abort(claim.sink_id, generation, timeout_ms=_ABORT_TIMEOUT_MS))
     except OttlaError as error:
         log.warning("a failed batch was not aborted at once", sink=claim.sink_id, why=error)
 
 
-def _generation(messages: Sequence[PartMessage]) -> int:
+def newest_generation(messages: Sequence[PartMessage]) -> int:
+    """The generation in which parts were written, NO_GENERATION if none was."""
     return max((message.generation for message in messages), default=NO_GENERATION)
 
 

@@ -1,7 +1,8 @@
-"""By what a batch of a stream is known again: the offsets of its sources, or how many rows it had.
+"""By what a batch of a stream is known again: its query, and the offsets of its sources or else how many rows it had.
 
-Offsets alone where they can be read: a batch that is repeated after its job was changed has other rows, and yet counts
-as written, as it does in every other sink of Spark.
+Not by its rows where the offsets can be read: a batch that is repeated after its job was changed, or that has some
+chance in it, has other rows, and yet counts as written, as it does in every other sink of Spark. The query's id tells a
+checkpoint that was begun anew, whose offsets may look like the old ones.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ _LINES_BEFORE_OFFSETS = 2
 """The version of the file's format, and what Spark remembers of the batch besides offsets."""
 
 
-def batch_digest(checkpoint_location: str | None, batch: int, rows: int) -> str:
-    """What the coordinator compares when a batch comes again."""
+def batch_digest(query_id: str, checkpoint_location: str | None, batch: int, rows: int) -> str:
+    """What the coordinator compares when a batch comes again; a person can read it, too."""
     offsets = _source_offsets(checkpoint_location, batch)
     if offsets is None:
-        return f"rows {rows}"
-    return "offsets " + hashlib.sha256(offsets.encode()).hexdigest()
+        return f"{query_id} rows {rows}"
+    return f"{query_id} offsets {hashlib.sha256(offsets.encode()).hexdigest()}"
 
 
 def _source_offsets(checkpoint_location: str | None, batch: int) -> str | None:

@@ -21,6 +21,8 @@ class Claim:
     sink_id: str
     run_id: str
     batch: int
+    query_id: str = ""
+    """The stream that writes: of another one, a batch of the same number is another batch."""
     ephemeral: bool = False
     skip_older: bool = False
     """Whether a batch below the last committed one was written already, and is no mistake."""

@@ -33,6 +33,7 @@ log = logger(__name__)
 
 SIGNS_PER_TIMEOUT: Final = 10
 
+_MOST_REMEMBERED: Final = 1_000
 _generations: Final[dict[tuple[int, str, str], int]] = {}
 
 
@@ -100,6 +101,8 @@ def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:
     key = (id(link), claim.sink_id, claim.run_id)
     found = _generations.get(key)
     if found is None:
+        if len(_generations) >= _MOST_REMEMBERED:
+            _generations.clear()
         opened = TxnGroups(link.cluster).open_sink(
             claim.sink_id, claim.run_id, timeout_ms=timeout_ms, ephemeral=claim.ephemeral
         )

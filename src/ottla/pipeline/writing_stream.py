@@ -16,7 +16,12 @@ from ottla.pipeline.sink import (
     Group,
     settle_delivery,
 )
-from ottla.pipeline.sink_commit import abort_parts, commit_parts, row_count
+from ottla.pipeline.sink_commit import (
+    abort_parts,
+    commit_parts,
+    newest_generation,
+    row_count,
+)
 from ottla.pipeline.sink_digest import batch_digest
 from ottla.pipeline.sink_message import Claim, PartMessage, read_stage
 from ottla.pipeline.sink_options import SinkOptions, read_sink_options
@@ -78,9 +83,9 @@ def _write_batch(
         try:
             _write_frames(made, claim, parts)
         except BaseException:
-            abort_parts(settings, parts)
+            abort_parts(settings, claim, newest_generation(parts))
             raise
-        digest = batch_digest(read.checkpoint_location, batch_id, row_count(parts))
+        digest = batch_digest(claim.query_id, read.checkpoint_location, batch_id, row_count(parts))
         commit_parts(settings, parts, digest, read.timeout_ms)
     finally:
         if frames is not None:
@@ -105,4 +110,4 @@ def _claim(batch: DataFrame, batch_id: int, sink_id: str | None) -> Claim:
     running = context.getLocalProperty(BATCH_ID)
     if query_id is None or run_id is None or running != str(batch_id):
         raise OttlaError("this thread runs no batch of a stream; start what write_stream returned")
-    return Claim(sink_id or query_id, run_id, batch_id)
+    return Claim(sink_id or query_id, run_id, batch_id, query_id)

@@ -50,6 +50,7 @@ SAY_NOTHING_TO_PROGRAMS = {
     ("completion",),
     ("records", "export"),
     ("cluster", "migrate"),
+    ("spark", "shell"),
 }
 
 

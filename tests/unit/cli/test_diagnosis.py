@@ -92,7 +92,10 @@ def test_a_topic_that_is_empty_or_was_emptied() -> None:
 
 
 def test_what_a_topic_refuses_and_hides() -> None:
-    assert "hides 4 records" in held({0: 9}, {0: 5})
+    assert "an open transaction in orders-0 hides 4 records" in held({0: 9}, {0: 5})
+    by_sink = held({0: 9}, {0: 5}, held_by={0: "clicks"})
+    assert "an open batch of the sink clicks in orders-0 hides 4 records" in by_sink
+    assert "ottla sinks describe clicks" in by_sink
     assert "min.insync.replicas is 2" in held({0: 9}, configs={"min.insync.replicas": "2"})
     assert "records without a key are refused" in held(
         {0: 1}, configs={"cleanup.policy": "compact"}

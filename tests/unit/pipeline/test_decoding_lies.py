@@ -1,6 +1,7 @@
 """Batches that lie: what is decoded equals what the reader of records reads, or is refused, and nothing else."""
 
 import random
+from itertools import pairwise
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -53,7 +54,7 @@ def expected(data: bytes) -> list[Record] | None:
 def in_order(header: BatchHeader, records: list[Record]) -> list[Record]:
     """Offsets that repeat, or leave their batch, would be read twice by whoever goes on behind it."""
     offsets = [header.base_offset - 1, *(record.offset for record in records)]
-    ascending = all(a < b for a, b in zip(offsets, offsets[1:], strict=False))
+    ascending = all(a < b for a, b in pairwise(offsets))
     if not ascending or offsets[-1] > header.last_offset or header.last_offset_delta < 0:
         raise ProtocolError("offsets out of order")
     return records

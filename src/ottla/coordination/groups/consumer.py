@@ -16,7 +16,12 @@ from ottla.base.errors import ApiError
 from ottla.cluster.image import Image, TopicImage
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
-from ottla.coordination.groups import classic_members, consumer_heartbeat, consumer_records
+from ottla.coordination.groups import (
+    classic_members,
+    consumer_gathering,
+    consumer_heartbeat,
+    consumer_records,
+)
 from ottla.coordination.groups.consumer_member import (
     NOTHING,
     Member,
@@ -52,7 +57,8 @@ class ConsumerGroup:
 
     __slots__ = (
         "_checked", "_checked_ms", "_owners", "_topics", "assignment_epoch", "assignment_timestamp_ms", "config",
-        "epoch", "group_id", "history", "instances", "members", "metadata_hash", "resolved", "target", "timers",
+        "epoch", "gathering", "group_id", "history", "instances", "members", "metadata_hash", "resolved", "target",
+        "timers",
     )  # fmt: skip
 
     type_name = "consumer"
@@ -75,6 +81,7 @@ class ConsumerGroup:
         # Soft: the topics that the subscriptions were last compared with, and when.
         self._checked: Mapping[str, TopicImage] | None = None
         self._checked_ms = 0
+        self.gathering = consumer_gathering.Gathering()
         self.config = config
         self.timers = timers
         self.history = history
@@ -94,8 +101,8 @@ class ConsumerGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no members, static ones that went for a while included."""
-        return not self.members
+        """Whether it has no members, static ones that went for a while included, and nobody waits to be told so."""
+        return not self.members and not self.gathering.waiting
 
     @property
     def image(self) -> Image:
@@ -229,7 +236,9 @@ class ConsumerGroup:
     # ----------------------------------------------------------------------------- time
 
     def due(self, what: str, member_id: str, now_ms: int) -> Decision:
-        """A member has let a deadline pass: it is out."""
+        """A member has let a deadline pass: it is out. Or those who wait for each other have waited long enough."""
+        if what == consumer_gathering.GATHER:
+            return consumer_heartbeat.gathered(self, now_ms)
         member = self.members.get(member_id)
         if member is None or what not in _TIMERS:
             return Decision()
@@ -364,8 +373,9 @@ class ConsumerGroup:
             self.watch_revocation(member, now_ms)
 
     def parked(self) -> list[Token]:
-        """Nobody ever waits in a consumer group."""
-        return []
+        """Those who have joined and wait for others to come."""
+        waiting = self.gathering.waiting.values()
+        return [newcomer.token for newcomers in waiting for newcomer in newcomers]
 
     def refuse_if_full(self, member_id: str) -> None:
         """ApiError if a newcomer does not fit."""

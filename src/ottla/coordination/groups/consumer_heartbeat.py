@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
-from ottla.coordination.groups import downgrade
+from ottla.coordination.groups import consumer_gathering, downgrade
 from ottla.coordination.groups.consumer_draft import (
     Draft,
     check_instance,
@@ -20,6 +21,7 @@ from ottla.coordination.groups.consumer_draft import (
 from ottla.coordination.groups.consumer_member import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
+    NOTHING,
     STATIC_LEAVE_EPOCH,
     Member,
 )
@@ -88,6 +90,8 @@ def heartbeat(
     caller: Caller,
     token: Token,
     now_ms: int,
+    *,
+    may_gather: bool = True,
 ) -> Decision:
     """Join, stay in or leave a group; answered with a ConsumerGroupHeartbeatResponse, or refused by ApiError."""
     if request.member_epoch < JOIN_EPOCH:
@@ -96,18 +100,52 @@ def heartbeat(
     draft = Draft(group, now_ms)
     claimed = _claimed(request)
     before = _find(draft, request, request.member_id or caller.fresh_id, claimed)
+    gathers = may_gather and consumer_gathering.waits(group, request, before)
     after = _updated(before, request, caller)
     changed = draft.introduce(before, after)
     draft.refresh(draft.introduced(before, changed=changed))
-    draft.assign()
-    member = draft.settle(after, claimed, changed=changed)
     if before.member_id not in group.members:
         group.history.note(group.group_id, now_ms, "joined", before.member_id)
+    group.extend_session(after, now_ms)
+    if gathers:
+        newcomer = consumer_gathering.Newcomer(request, token)
+        consumer_gathering.wait(group, after.member_id, newcomer, now_ms)
+        undo = partial(_not_written, group, after.member_id)
+        return Decision(draft.records, undo=undo)
+    draft.assign()
+    member = draft.settle(after, claimed, changed=changed)
     if member is not after:
         group.watch_revocation(member, now_ms)
-    group.extend_session(member, now_ms)
-    answer = _answer(group, request, before, member)
-    return Decision(draft.records, ((token, answer),))
+    return Decision(draft.records, ((token, answer(group, request, before, member)),))
+
+
+def _not_written(group: ConsumerGroup, member_id: str, now_ms: int) -> Decision:
+    """The log did not take a member."""
+    error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{member_id} could not be written down")
+    return Decision(replies=group.gathering.turn_away(member_id, error))
+
+
+def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
+    """Assign for all who have come to an empty group, and tell them."""
+    draft = Draft(group, now_ms)
+    draft.assign()
+    waiting = group.gathering.waiting
+    replies: list[tuple[Token, Any]] = []
+    for member_id in list(waiting)[: consumer_gathering.TOLD_AT_ONCE]:
+        before = group.members.get(member_id)
+        if before is None:
+            gone = ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id} is no longer a member.")
+            replies += group.gathering.turn_away(member_id, gone)
+            continue
+        member = draft.settle(before, NOTHING, changed=False)
+        group.extend_session(member, now_ms)
+        replies += [
+            (token, answer(group, request, before, member))
+            for request, token in waiting.pop(member_id)
+        ]
+    if waiting:
+        group.timers.schedule((consumer_gathering.GATHER, group.group_id, ""), now_ms)
+    return Decision(draft.records, replies)
 
 
 def _find(
@@ -171,7 +209,7 @@ def _claimed(request: ConsumerGroupHeartbeatRequest) -> Mapping[UUID, Sequence[i
     return {each.topic_id: each.partitions for each in request.topic_partitions}
 
 
-def _answer(
+def answer(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, before: Member, member: Member
 ) -> ConsumerGroupHeartbeatResponse:
     """The assignment is told when it has changed, and to who asks for all (because an answer may be lost)."""
@@ -212,7 +250,8 @@ def _leave(
         member = group.known_member(member_id)
     else:
         member = check_instance(group.static_member(instance_id), member_id, instance_id)
-    answer = ConsumerGroupHeartbeatResponse(member_id=member_id, member_epoch=request.member_epoch)
+    told = ConsumerGroupHeartbeatResponse(member_id=member_id, member_epoch=request.member_epoch)
+    replies: list[tuple[Token, Any]] = [(token, told)]
     if request.member_epoch == STATIC_LEAVE_EPOCH:
         # Its session runs on: if nobody takes the place in time, it is given up.
         group.timers.cancel(("revoke", group.group_id, member_id))
@@ -220,7 +259,9 @@ def _leave(
     else:
         group.history.note(group.group_id, now_ms, "left", member_id)
         records = fence(group, [member], now_ms)
-    return Decision(records, ((token, answer),))
+        gone = ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id} has left.")
+        replies += group.gathering.turn_away(member_id, gone)
+    return Decision(records, replies)
 
 
 def fence(group: ConsumerGroup, members: Sequence[Member], now_ms: int) -> list[KeyValue]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ottla.base.errors import ApiError
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
 
 
 class _Opened(NamedTuple):
-    """The group that a heartbeat is for, what has to be written before, and who has to be told."""
+    """The group that a heartbeat is for, what has to be written before, and who has to be told.
+
+    It is `fresh` if there was none of this name.
+    """
 
     group: ConsumerGroup
     records: list[KeyValue]
     replies: list[tuple[Token, Any]]
+    fresh: bool = False
 
 
 def heartbeat(
@@ -38,7 +44,15 @@ def heartbeat(
     try:
         consumer_heartbeat.check_request(request, caller.version, shard.config)
         opened = _open(shard, request)
-        decided = consumer_heartbeat.heartbeat(opened.group, request, caller, token, now_ms)
+        known = shard.groups.get(request.group_id)
+        decided = consumer_heartbeat.heartbeat(
+            opened.group,
+            request,
+            caller,
+            token,
+            now_ms,
+            may_gather=opened.fresh or known is opened.group,
+        )
     except ApiError as refused:
         return refuse(token, refused.code, refused.message)
     if opened.records:
@@ -46,7 +60,22 @@ def heartbeat(
         opened.group.loaded(now_ms)
         kind = opened.group.type_name
         shard.history.note(request.group_id, now_ms, "converted", detail=kind)
-    return Decision([*opened.records, *decided.records], [*opened.replies, *decided.replies])
+    undo = decided.undo
+    if opened.fresh and undo is not None:
+        # Whoever waits in it waits for others, who have to find it.
+        shard.groups[request.group_id] = opened.group
+        undo = partial(_not_written, shard, request.group_id, undo)
+    return Decision(
+        [*opened.records, *decided.records], [*opened.replies, *decided.replies], undo=undo
+    )
+
+
+def _not_written(
+    shard: GroupShard, group_id: str, undo: Callable[[int], Decision], now_ms: int
+) -> Decision:
+    """The log did not take the first member of a group: there is no group."""
+    del shard.groups[group_id]
+    return undo(now_ms)
 
 
 def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
@@ -59,7 +88,7 @@ def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
     fresh = new_group(shard, group_id)
     if not isinstance(group, ClassicGroup):
-        return _Opened(fresh, [], [])
+        return _Opened(fresh, [], [], fresh=True)
     records = upgrade.records(group, shard.config, shard.topics.image)
     for key, value in records:
         if value is not None:

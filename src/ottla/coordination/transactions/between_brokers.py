@@ -1,4 +1,4 @@
-"""Pure: what brokers ask one another about transactions: partitions to be added, and markers to be written."""
+"""Pure: what brokers ask one another about transactions: partitions to be added, markers to be written, who wrote."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
+)
+from ottla.protocol.apis.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    TopicRequest,
 )
 from ottla.protocol.apis.write_txn_markers import (
     WritableTxnMarker,
@@ -79,6 +84,30 @@ def marker_errors(response: WriteTxnMarkersResponse) -> Iterator[tuple[TopicPart
         for topic in marker.topics:
             for each in topic.partitions:
                 yield TopicPartition(topic.name, each.partition_index), each.error_code
+
+
+def producers_request(partitions: Iterable[TopicPartition]) -> DescribeProducersRequest:
+    """Ask a leader who has written to partitions of its own."""
+    return DescribeProducersRequest(
+        topics=[
+            TopicRequest(name=topic, partition_indexes=indexes)
+            for topic, indexes in _by_topic(partitions).items()
+        ]
+    )
+
+
+def partitions_without(
+    response: DescribeProducersResponse, producer_id: int
+) -> Iterator[TopicPartition]:
+    """The partitions in which a producer has no transaction open."""
+    for topic in response.topics:
+        for each in topic.partitions:
+            is_open = any(
+                producer.producer_id == producer_id and producer.current_txn_start_offset >= 0
+                for producer in each.active_producers
+            )
+            if not each.error_code and not is_open:
+                yield TopicPartition(topic.name, each.partition_index)
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

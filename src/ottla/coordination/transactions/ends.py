@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
+from uuid import UUID
 
 from ottla.base.ids import TopicPartition
 from ottla.coordination import metrics
@@ -13,13 +15,18 @@ from ottla.coordination.transactions.state import Producer, State, Transaction
 
 
 class EndMarkers(NamedTuple):
-    """The markers that end one transaction: what the writer is given once the outcome is committed."""
+    """The markers that end one transaction: what the writer is given once the outcome is committed.
+
+    Topics with an id in `topic_ids` are meant only as long as they have it: one that was deleted and made again under
+    its name has nothing of the transaction.
+    """
 
     transactional_id: str
     producer: Producer
     committed: bool
     partitions: Sequence[TopicPartition]
     transaction_version: int
+    topic_ids: Mapping[str, UUID] = MappingProxyType({})
 
 
 def record(transactional_id: str, transaction: Transaction) -> KeyValue:
@@ -28,7 +35,10 @@ def record(transactional_id: str, transaction: Transaction) -> KeyValue:
 
 
 def markers(
-    transactional_id: str, prepared: Transaction, missing: Iterable[TopicPartition] | None = None
+    transactional_id: str,
+    prepared: Transaction,
+    missing: Iterable[TopicPartition] | None = None,
+    topic_ids: Mapping[str, UUID] = MappingProxyType({}),
 ) -> EndMarkers:
     """The markers of a transaction whose outcome is decided, for all its partitions or for those that miss them."""
     return EndMarkers(
@@ -37,6 +47,7 @@ def markers(
         prepared.state is State.PREPARE_COMMIT,
         sorted(prepared.partitions if missing is None else missing),
         prepared.client_version,
+        topic_ids,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,7 +14,12 @@ from ottla.client.errors import ClientError
 from ottla.cluster.image import NO_LEADER, Image
 from ottla.cluster.peers import Peers
 from ottla.coordination.runtime import Coordinator
-from ottla.coordination.transactions.between_brokers import marker_errors, markers_request
+from ottla.coordination.transactions.between_brokers import (
+    marker_errors,
+    markers_request,
+    partitions_without,
+    producers_request,
+)
 from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.protocol.errors import ErrorCode
@@ -71,11 +76,40 @@ class MarkerWriter:
         elsewhere = self._led_elsewhere(markers.partitions)
         away = {tp for partitions in elsewhere.values() for tp in partitions}
         here = [tp for tp in markers.partitions if tp not in away]
-        written = [tp for tp in here if self._is_written(tp, markers, ended)]
+        written = [
+            tp
+            for tp in here
+            if self._is_untouched(tp, markers) or self._is_written(tp, markers, ended)
+        ]
         if written or not markers.partitions:
             self._tell(markers, written)
         for leader, partitions in elsewhere.items():
             self._tasks.spawn(self._send(leader, partitions, markers, ended))
+
+    def _is_replaced(self, tp: TopicPartition, markers: EndMarkers) -> bool:
+        """Whether the topic was deleted and made again since the outcome was decided, as the coordinator saw it."""
+        expected, found = markers.topic_ids.get(tp.topic), self._image().topics.get(tp.topic)
+        return expected is not None and found is not None and found.topic_id != expected
+
+    def _is_untouched(self, tp: TopicPartition, markers: EndMarkers) -> bool:
+        """Whether a partition of a topic that was made again has nothing of the transaction: it gets no marker."""
+        if not self._is_replaced(tp, markers):
+            return False
+        partition = self._partitions.find(*tp)
+        if partition is None:
+            return False
+        entry = partition.log.producers.entry(markers.producer.producer_id)
+        return entry is None or entry.txn_first_offset < 0
+
+    async def _untouched_at(
+        self, leader: int, partitions: Iterable[TopicPartition], markers: EndMarkers
+    ) -> set[TopicPartition]:
+        """The same of partitions that another broker leads."""
+        doubtful = [tp for tp in partitions if self._is_replaced(tp, markers)]
+        if not doubtful:
+            return set()
+        answer = await self._peers.ask(leader, producers_request(doubtful))
+        return set(partitions_without(answer, markers.producer.producer_id))
 
     def _led_elsewhere(
         self, partitions: Iterable[TopicPartition]
@@ -101,12 +135,15 @@ class MarkerWriter:
     ) -> None:
         """Have another broker write; what it does not is asked for again."""
         try:
-            answer = await self._peers.ask(leader, markers_request(markers, partitions, ended))
+            done = await self._untouched_at(leader, partitions, markers)
+            left = [tp for tp in partitions if tp not in done]
+            answer = await self._peers.ask(leader, markers_request(markers, left, ended))
         except (ClientError, ApiError) as failure:
             log.info("markers not sent", leader=leader, reason=str(failure))
             return
-        errors = dict(marker_errors(answer))
-        done = [tp for tp, code in errors.items() if not code or self._is_meaningless(tp, code)]
+        for tp, code in marker_errors(answer):
+            if not code or self._is_meaningless(tp, code):
+                done.add(tp)
         if done:
             self._tell(markers, done)
 
@@ -168,7 +205,7 @@ class MarkerWriter:
         if not error:
             self._tell(markers, [tp])
 
-    def _tell(self, markers: EndMarkers, written: list[TopicPartition]) -> None:
+    def _tell(self, markers: EndMarkers, written: Collection[TopicPartition]) -> None:
         if self._coordinator is None:
             return
 

@@ -18,7 +18,7 @@ from ottla.coordination.transactions import ends, machine, records
 from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.machine import Claim, NewProducerId
 from ottla.coordination.transactions.sink_records import kind_of
-from ottla.coordination.transactions.sink_shard import SinkShard, refuse
+from ottla.coordination.transactions.sink_shard import SinkShard, TopicId, refuse
 from ottla.coordination.transactions.state import (
     COMPLETE,
     MAX_EPOCH,
@@ -49,7 +49,8 @@ class TransactionShard:
 
     `write_markers` is told as if it were an asker: when the outcome of a transaction is committed, it gets EndMarkers,
     and comes back with `markers_written`. Until then it is told again, now and then. `partition_count` is that of the
-    coordinator's topic; `count_open` says how many transactions are open on this broker, in other machines, too.
+    coordinator's topic, `topic_id` tells the present id of any; `count_open` says how many transactions are open on
+    this broker, in other machines, too.
 
     The transactional ids of `sinks` are slots: their producers do not end them, and they time out with their sinks.
     """
@@ -60,6 +61,7 @@ class TransactionShard:
         new_producer_id: NewProducerId,
         write_markers: Token,
         partition_count: Callable[[], int],
+        topic_id: TopicId,
         count_open: Callable[[], int] | None = None,
     ) -> None:
         self._config = config
@@ -68,10 +70,11 @@ class TransactionShard:
         self._write_markers = write_markers
         self.transactions: dict[str, Transaction] = {}
         self.sinks = SinkShard(
-            config, self.transactions, new_producer_id, write_markers, partition_count
+            config, self.transactions, new_producer_id, write_markers, partition_count, topic_id
         )
         self._ongoing: set[str] = set()
         self._completing: dict[str, _Completing] = {}
+        self._look_for_missing_ms = 0
         # The epoch that a producer had before it was given another in answer to a claim (KIP-360).
         self._claimed: dict[str, int] = {}
         self._look_for_timed_out_ms = 0
@@ -221,6 +224,8 @@ class TransactionShard:
             self._ongoing.add(transactional_id)
         elif now.state in PREPARING:
             retry_at_ms = now.updated_ms + _RETRY_MS
+            if not self._completing or retry_at_ms < self._look_for_missing_ms:
+                self._look_for_missing_ms = retry_at_ms
             self._completing[transactional_id] = _Completing(now.partitions, retry_at_ms)
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
@@ -230,6 +235,7 @@ class TransactionShard:
         """Clocks start; transactions that were being completed are completed at once."""
         self._look_for_timed_out_ms = now_ms + self._config.transaction_abort_interval_ms
         self._look_for_expired_ms = now_ms + self._config.transaction_remove_expired_interval_ms
+        self._look_for_missing_ms = now_ms
         for completing in self._completing.values():
             completing.retry_at_ms = now_ms
         self.sinks.loaded(now_ms)
@@ -240,7 +246,7 @@ class TransactionShard:
         if due is not None and self._ongoing:
             due = min(due, self._look_for_timed_out_ms)
         if due is not None and self._completing:
-            due = min(due, *(each.retry_at_ms for each in self._completing.values()))
+            due = min(due, self._look_for_missing_ms)
         look_ms = self.sinks.next_deadline_ms()
         return due if due is None or look_ms is None else min(due, look_ms)
 
@@ -308,12 +314,24 @@ class TransactionShard:
             return found.epoch - 1 if found.epoch else MAX_EPOCH - 1
         return self._claimed.get(transactional_id, NO_EPOCH)
 
-    def _markers_again(self, now_ms: int) -> Iterator[EndMarkers]:
-        for transactional_id, completing in self._completing.items():
-            if completing.retry_at_ms <= now_ms:
-                completing.retry_at_ms = now_ms + _RETRY_MS
-                found = self.transactions[transactional_id]
-                yield ends.markers(transactional_id, found, completing.missing)
+    def _markers_again(self, now_ms: int) -> list[EndMarkers]:
+        """What is overdue; of many that end at once, the next look is when the first of them is."""
+        overdue = []
+        if self._completing and self._look_for_missing_ms <= now_ms:
+            self._look_for_missing_ms = now_ms + _RETRY_MS
+            for transactional_id, completing in self._completing.items():
+                if completing.retry_at_ms <= now_ms:
+                    completing.retry_at_ms = now_ms + _RETRY_MS
+                    overdue.append(self._markers(transactional_id, completing.missing))
+                elif completing.retry_at_ms < self._look_for_missing_ms:
+                    self._look_for_missing_ms = completing.retry_at_ms
+        return overdue
+
+    def _markers(self, transactional_id: str, missing: Iterable[TopicPartition]) -> EndMarkers:
+        topic_ids = self.sinks.topic_ids.get(transactional_id, {})
+        return ends.markers(
+            transactional_id, self.transactions[transactional_id], missing, topic_ids
+        )
 
     def _timed_out(self, now_ms: int) -> Iterator[tuple[str, Transaction]]:
         if not self._ongoing or now_ms < self._look_for_timed_out_ms:

@@ -5,8 +5,11 @@ Of every key the newest record is all there is to know, so that compaction may t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
+from uuid import UUID
 
 from ottla.base.errors import ProtocolError
 from ottla.coordination.decision import KeyValue
@@ -14,7 +17,7 @@ from ottla.coordination.transactions.sinks import Sink, Slot
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.decoders import decoder
 from ottla.protocol.encoders import encoder
-from ottla.protocol.schema import Struct, array, blob, boolean, int16, int32, int64, string
+from ottla.protocol.schema import Struct, array, blob, boolean, int16, int32, int64, string, uuid
 
 _VERSION: Final = 0
 _VERSION_BYTES: Final = 2
@@ -60,13 +63,21 @@ class SlotKey(Struct):
     transactional_id: str = string()
 
 
+class SlotTopic(Struct):
+    """An element of SlotValue.topics."""
+
+    name: str = string()
+    topic_id: UUID = uuid()
+
+
 class SlotValue(Struct):
-    """Whose slot it is."""
+    """Whose slot it is, and once its outcome is decided, which topics it concerns."""
 
     generation: int = int32()
     batch: int = int64()
     partition: int = int32()
     attempt: int = int64()
+    topics: list[SlotTopic] = array(SlotTopic)
 
 
 class FreeProducerKey(Struct):
@@ -95,6 +106,7 @@ class SlotRecord(NamedTuple):
     transactional_id: str
     sink_id: str
     slot: Slot | None
+    topic_ids: Mapping[str, UUID] = MappingProxyType({})
 
 
 class FreeProducerRecord(NamedTuple):
@@ -119,13 +131,23 @@ def sink_record(sink_id: str, sink: Sink | None) -> KeyValue:
     return key, _encode(_VERSION, SinkValue(**fields))
 
 
-def slot_record(transactional_id: str, sink_id: str, slot: Slot | None) -> KeyValue:
+def slot_record(
+    transactional_id: str,
+    sink_id: str,
+    slot: Slot | None,
+    topic_ids: Mapping[str, UUID] = MappingProxyType({}),
+) -> KeyValue:
     """Remember a slot, or forget it."""
     key = _encode(Kind.SLOT, SlotKey(sink_id=sink_id, transactional_id=transactional_id))
     if slot is None:
         return key, None
-    _, generation, batch, partition, attempt = slot
-    value = SlotValue(generation=generation, batch=batch, partition=partition, attempt=attempt)
+    value = SlotValue(
+        generation=slot.generation,
+        batch=slot.batch,
+        partition=slot.partition,
+        attempt=slot.attempt,
+        topics=[SlotTopic(name=name, topic_id=each) for name, each in sorted(topic_ids.items())],
+    )
     return key, _encode(_VERSION, value)
 
 
@@ -144,7 +166,9 @@ def decode(
         return SinkRecord(_decode(SinkKey, key).sink_id, _sink(value))
     if kind is Kind.SLOT:
         which = _decode(SlotKey, key)
-        return SlotRecord(which.transactional_id, which.sink_id, _slot(which.sink_id, value))
+        if value is None:
+            return SlotRecord(which.transactional_id, which.sink_id, None)
+        return _slot(which, _decode_value(SlotValue, value))
     free = _decode(FreeProducerKey, key)
     epoch = None if value is None else _decode_value(FreeProducerValue, value).epoch
     return FreeProducerRecord(free.sink_id, free.producer_id, epoch)
@@ -167,11 +191,10 @@ def _sink(value: bytes | None) -> Sink | None:
     )
 
 
-def _slot(sink_id: str, value: bytes | None) -> Slot | None:
-    if value is None:
-        return None
-    read = _decode_value(SlotValue, value)
-    return Slot(sink_id, read.generation, read.batch, read.partition, read.attempt)
+def _slot(which: SlotKey, read: SlotValue) -> SlotRecord:
+    slot = Slot(which.sink_id, read.generation, read.batch, read.partition, read.attempt)
+    topic_ids = {topic.name: topic.topic_id for topic in read.topics}
+    return SlotRecord(which.transactional_id, which.sink_id, slot, topic_ids)
 
 
 def _encode(version: int, message: Struct) -> bytes:

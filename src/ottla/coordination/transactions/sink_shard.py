@@ -7,7 +7,8 @@ its sink: whatever it decides about a sink and all its slots is one batch in one
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.config.transactions import TransactionsConfig
@@ -36,6 +37,9 @@ from ottla.coordination.transactions.state import (
 )
 from ottla.protocol.errors import ErrorCode
 
+TopicId: TypeAlias = Callable[[str], UUID | None]
+"""The id of a topic, if there is one of that name."""
+
 
 class DescribedSlot(NamedTuple):
     """A slot that has not ended, and its transaction."""
@@ -58,15 +62,19 @@ class SinkShard:
         new_producer_id: NewProducerId,
         write_markers: Token,
         partition_count: Callable[[], int],
+        topic_id: TopicId,
     ) -> None:
         self._config = config
         self._transactions = transactions
         self._new_producer_id = new_producer_id
         self._write_markers = write_markers
         self._partition_count = partition_count
+        self._topic_id = topic_id
         self.sinks: dict[str, Sink] = {}
         self.slots: dict[str, Slot] = {}
         self.free: dict[str, dict[int, int]] = {}
+        # Of slots whose outcome is decided, the topics that are to be told.
+        self.topic_ids: dict[str, Mapping[str, UUID]] = {}
         self._names: dict[Slot, str] = {}
         self._slots_of: dict[str, set[str]] = {}
         # When a sink, or one of its slots, last gave a sign of life.
@@ -214,6 +222,7 @@ class SinkShard:
 
     def _replay_slot(self, said: SlotRecord) -> None:
         name = said.transactional_id
+        self.topic_ids.pop(name, None)
         before = self.slots.pop(name, None)
         if before is not None and self._names.get(before) == name:
             del self._names[before]
@@ -226,6 +235,8 @@ class SinkShard:
         names.add(name)
         self.slots[name] = said.slot
         self._names[said.slot] = name
+        if said.topic_ids:
+            self.topic_ids[name] = said.topic_ids
 
     def _replay_free(self, said: FreeProducerRecord) -> None:
         free = self.free.setdefault(said.sink_id, {})
@@ -368,12 +379,19 @@ class SinkShard:
                 written += self.retired(name)
                 continue
             prepared = machine.settle(found, name in committed, now_ms)
+            topic_ids = self._topic_ids(prepared)
             ends.count(prepared)
             written.append(ends.record(name, prepared))
-            told.append((self._write_markers, ends.markers(name, prepared)))
+            written.append(slot_record(name, sink_id, self.slots[name], topic_ids))
+            markers = ends.markers(name, prepared, topic_ids=topic_ids)
+            told.append((self._write_markers, markers))
         if token is not None:
             told.append((token, answer))
         return Decision(written, told)
+
+    def _topic_ids(self, prepared: Transaction) -> dict[str, UUID]:
+        named = {tp.topic: self._topic_id(tp.topic) for tp in prepared.partitions}
+        return {topic: topic_id for topic, topic_id in named.items() if topic_id is not None}
 
 
 def _opened(sink: Sink) -> Opened:

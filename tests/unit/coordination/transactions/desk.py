@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
@@ -30,13 +31,20 @@ class Desk:
         self.markers: list[EndMarkers] = []
         self.held: list[EndMarkers] | None = None
         self._ids = count(7)
+        self.topic_ids = {A.topic: UUID(int=1)}
         self.out_of_ids = False
         self.shard = self.fresh()
         self.shard.loaded(self.now_ms)
 
     def fresh(self) -> TransactionShard:
         """A machine that knows nothing."""
-        return TransactionShard(self.config, self._new_producer_id, self._write_markers, lambda: 50)
+        return TransactionShard(
+            self.config,
+            self._new_producer_id,
+            self._write_markers,
+            lambda: 50,
+            self.topic_ids.get,
+        )
 
     def _new_producer_id(self) -> int:
         if self.out_of_ids:

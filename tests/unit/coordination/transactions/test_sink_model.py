@@ -68,7 +68,7 @@ class Task:
 
 def knows(shard: TransactionShard) -> tuple[Any, ...]:
     sinks = shard.sinks
-    durable = shard.transactions, sinks.sinks, sinks.slots, sinks.free
+    durable = shard.transactions, sinks.sinks, sinks.slots, sinks.free, sinks.topic_ids
     return (*durable, shard._ongoing, set(shard._completing))
 
 

@@ -1,5 +1,7 @@
 """Stories of sinks: runs that take over, tasks that are tried twice, drivers that ask again, and what time does."""
 
+from uuid import UUID
+
 import pytest
 
 from ottla.coordination.routing import partition_for
@@ -111,6 +113,18 @@ def test_the_same_group_gets_the_same_answer() -> None:
     assert desk.commit_group(0, group) is None
     assert [each.committed for each in desk.markers] == [True, True]
     assert len(desk.log) == written + 6, "what the end of two slots leaves"
+
+
+def test_markers_name_the_topics_by_the_ids_they_had_when_it_was_decided() -> None:
+    desk = SinkDesk()
+    desk.hold_markers()
+    desk.commit_group(0, [desk.written(0)])
+    [first] = desk.held or []
+    desk.topic_ids = {A.topic: UUID(int=2)}
+    desk.held = None
+    desk.restart()
+    assert first.topic_ids == desk.markers[-1].topic_ids == {A.topic: UUID(int=1)}
+    assert not desk.sinks.topic_ids
 
 
 def test_another_group_for_a_committed_batch_is_told_so() -> None:

@@ -11,6 +11,7 @@ from ottla.cli.names import chosen_partitions, find_topic
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import UsageError
 from ottla.cli.transactional_ids import find_transaction
+from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -52,7 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _by_id(admin: Admin, name: str) -> dict[str, Any]:
     before = await find_transaction(admin, name)
-    raise_first(await admin.fence_producers([name]))
+    fenced = await admin.fence_producers([name])
+    refused = fenced[name]
+    if isinstance(refused, ApiError) and refused.code == ErrorCode.INVALID_TXN_STATE:
+        raise OttlaError(
+            f"{name} belongs to a sink and ends with its batch; `ottla sinks list` shows which one, and "
+            "`ottla sinks abort SINK` aborts all that it has open"
+        )
+    raise_first(fenced)
     was_open = before.state == "Ongoing"
     done = "aborted the transaction of" if was_open else "no transaction was open of"
     return {

@@ -1,0 +1,1 @@
+"""`ottla sinks`: one file per verb."""

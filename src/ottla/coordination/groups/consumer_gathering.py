@@ -1,0 +1,73 @@
+"""Pure: members of a consumer group that start together are assigned together.
+
+Were each assigned for as it comes, the first would get everything and had to give up most of it again, and the others
+would wait for that until their next heartbeats, seconds later. So who comes to an empty group gets its answer some
+milliseconds later, when nobody else comes any more. The members are in the log at once; only their answers wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ottla.base.errors import ApiError
+from ottla.coordination.decision import Token
+from ottla.coordination.groups.consumer_member import JOIN_EPOCH, Member
+from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.consumer import ConsumerGroup
+
+GATHER: Final = "gather"
+"""The timer that ends the gathering of a group."""
+
+# How long one that is alone waits for another, and several for one more; and how long they wait in all.
+ALONE_MS: Final = 2
+TOGETHER_MS: Final = 5
+LONGEST_MS: Final = 200
+TOLD_AT_ONCE: Final = 20
+"""Of a large group as many get their answer in one turn of the loop."""
+
+
+class Newcomer(NamedTuple):
+    """Who waits, and what it has asked."""
+
+    request: ConsumerGroupHeartbeatRequest
+    token: Token
+
+
+class Gathering:
+    """Those who have joined a group and wait for their first assignment; soft state."""
+
+    __slots__ = ("since_ms", "waiting")
+
+    def __init__(self) -> None:
+        self.since_ms = 0
+        # By member; one that did not get its answer may ask again.
+        self.waiting: dict[str, list[Newcomer]] = {}
+
+    def turn_away(self, member_id: str, error: ApiError) -> list[tuple[Token, ApiError]]:
+        """A member does not wait any longer, and is told why."""
+        return [(newcomer.token, error) for newcomer in self.waiting.pop(member_id, ())]
+
+
+def waits(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member: Member) -> bool:
+    """Whether a member that joins, as it was before, is one of those who gather."""
+    if request.member_epoch != JOIN_EPOCH:
+        return False
+    waiting = group.gathering.waiting
+    if member.member_id in waiting:
+        return True
+    is_new = member.epoch == JOIN_EPOCH and member.member_id not in group.members
+    gathers = bool(waiting) and group.assignment_epoch < group.epoch
+    return is_new and not member.assigned and (gathers or not group.members)
+
+
+def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) -> None:
+    """Have a member wait for others; the group is asked when GATHER is due."""
+    gathering = group.gathering
+    if not gathering.waiting:
+        gathering.since_ms = now_ms
+    gathering.waiting.setdefault(member_id, []).append(newcomer)
+    quiet_ms = ALONE_MS if len(gathering.waiting) == 1 else TOGETHER_MS
+    until_ms = min(now_ms + quiet_ms, gathering.since_ms + LONGEST_MS)
+    group.timers.schedule((GATHER, group.group_id, ""), until_ms)

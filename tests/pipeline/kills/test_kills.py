@@ -1,0 +1,35 @@
+"""The short part of the kill tests: a driver dies where it hurts most, and two worse sinks are told from ours."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ottla.pipeline.sink_steps import AFTER_COMMIT, BEFORE_COMMIT, FIRST_SENT, PART_SKIPPED
+from tests.pipeline.kills.brokers import OneBroker
+from tests.pipeline.kills.job import Job
+from tests.pipeline.kills.scene import Scene
+from tests.support.broker import OttlaBroker
+from tests.support.requirements import requires
+
+ROWS = 600
+ANY = Job(bootstrap="", source="", sink="", checkpoint="")
+
+
+@pytest.fixture
+def scene(
+    own_broker: Callable[..., OttlaBroker], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Scene]:
+    requires("java")
+    job, settings = request.param, {"transaction.state.log.num.partitions": "1"}
+    made = Scene(OneBroker(own_broker(settings)), tmp_path, job, ROWS)
+    yield made
+    made.kill_driver()
+
+
+@pytest.mark.parametrize("scene", [ANY], indirect=True)
+def test_a_driver_that_dies_around_its_commits_writes_each_row_once(scene: Scene) -> None:
+    for step in (FIRST_SENT, BEFORE_COMMIT, AFTER_COMMIT, PART_SKIPPED):
+        scene.strike(step, "driver")
+    scene.finish()
+    scene.check()
