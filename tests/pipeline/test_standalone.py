@@ -87,7 +87,7 @@ def master(tmp_path: Path) -> Iterator[str]:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
-                )  # fmt: skip
+                )
             )
     try:
         wait_for(lambda: "Successfully registered with master" in log.read_text(), "the worker", 60)

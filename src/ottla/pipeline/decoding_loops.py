@@ -15,13 +15,15 @@ from ottla.pipeline.compiled import jit
 
 POS = 0
 END = 1
-COUNT = 2
-BASE_OFFSET = 3
-LAST_OFFSET_DELTA = 4
-BASE_TIMESTAMP = 5
-DELTA_FACTOR = 6
-TIMESTAMP_TYPE = 7
-"""The columns of a plan, which has a row for each batch: where its records lie, what its header says."""
+BASE_OFFSET = 2
+LAST_OFFSET_DELTA = 3
+BASE_TIMESTAMP = 4
+MAX_TIMESTAMP = 5
+ATTRIBUTES = 6
+COUNT = 7
+CRC = 8
+COLUMNS = 9
+"""The columns of a table of batches, which has a row for each: where its records lie, what its header says."""
 
 FLAWLESS = -1
 FULL = -2
@@ -31,6 +33,12 @@ _VARLONG_BITS = 64
 _LAST_SHIFT = 63
 _MAX_MS = (2**63 - 1) // 1000
 _US_PER_MS = 1000
+
+
+_HEADER_SIZE = 61
+_LOG_OVERHEAD = 12
+_MAGIC = 2
+_APPEND_TIME_BIT = 3
 
 
 class Binary(NamedTuple):
@@ -59,6 +67,38 @@ class HeaderColumns(NamedTuple):
     offsets: NDArray[np.int32]
     name: Binary
     value: Binary
+
+
+@jit
+def _big_endian(data: NDArray[np.uint8], pos: int, size: int) -> int:
+    """A signed number of so many bytes."""
+    value = int(np.int64(np.int8(data[pos])))
+    for i in range(pos + 1, pos + size):
+        value = value << 8 | data[i]
+    return value
+
+
+@jit
+def read_headers(data: NDArray[np.uint8], table: NDArray[np.int64]) -> tuple[int, int]:
+    """How many whole batches the data begins with, and the position behind them."""
+    pos, batches = 0, 0
+    while len(data) - pos >= _HEADER_SIZE:
+        end = pos + _LOG_OVERHEAD + _big_endian(data, pos + 8, 4)
+        if end < pos + _HEADER_SIZE or end > len(data) or data[pos + 16] != _MAGIC:
+            break
+        row = table[batches]
+        row[POS] = pos + _HEADER_SIZE
+        row[END] = end
+        row[BASE_OFFSET] = _big_endian(data, pos, 8)
+        row[CRC] = _big_endian(data, pos + 17, 4) & 0xFFFFFFFF
+        row[ATTRIBUTES] = _big_endian(data, pos + 21, 2)
+        row[LAST_OFFSET_DELTA] = _big_endian(data, pos + 23, 4)
+        row[BASE_TIMESTAMP] = _big_endian(data, pos + 27, 8)
+        row[MAX_TIMESTAMP] = _big_endian(data, pos + 35, 8)
+        row[COUNT] = _big_endian(data, pos + 57, 4)
+        batches += 1
+        pos = end
+    return batches, pos
 
 
 @jit
@@ -150,11 +190,11 @@ def _microseconds(base_ms: int, delta_ms: int) -> int:
 
 @jit
 def fill(
-    data: NDArray[np.uint8], plan: NDArray[np.int64], start: int, end: int, out: Columns
+    data: NDArray[np.uint8], table: NDArray[np.int64], start: int, end: int, out: Columns
 ) -> tuple[int, int, int, int]:
-    """The records with start <= offset < end of the batches of a plan, until the columns are full.
+    """The records with start <= offset < end of the batches of a table, until the columns are full.
 
-    Returns the number of the batch that has a flaw, or FLAWLESS, or FULL; how many rows were filled;
+    Returns the row of the batch that has a flaw, or FLAWLESS, or FULL; how many rows were filled;
     how many headers they have; and the offset behind the last row.
     """
     # Arrays are taken out of their tuples once: each time counts references.
@@ -162,16 +202,18 @@ def fill(
     offsets, timestamps, timestamp_types, headers_positions = out[2:]
     rows, headers, next_offset = 0, 0, start
     key_end, value_end = 0, 0
-    for number in range(len(plan)):
-        pos, limit, last_delta = plan[number, POS], plan[number, END], -1
-        for _ in range(plan[number, COUNT]):
+    for number in range(len(table)):
+        pos, limit, last_delta = table[number, POS], table[number, END], -1
+        timestamp_type = table[number, ATTRIBUTES] >> _APPEND_TIME_BIT & 1
+        base_timestamp = table[number, MAX_TIMESTAMP if timestamp_type else BASE_TIMESTAMP]
+        for _ in range(table[number, COUNT]):
             pos, timestamp, delta, key_size, key_pos, value_size, value_pos, headers_pos, count = (
                 _record(data, pos, limit)
             )
-            if pos < 0 or delta <= last_delta or delta > plan[number, LAST_OFFSET_DELTA]:
+            if pos < 0 or delta <= last_delta or delta > table[number, LAST_OFFSET_DELTA]:
                 return number, rows, headers, next_offset
             last_delta = delta
-            offset = plan[number, BASE_OFFSET] + delta
+            offset = table[number, BASE_OFFSET] + delta
             if offset < start or offset >= end:
                 continue
             if rows == len(offsets):
@@ -187,9 +229,8 @@ def fill(
             key_offsets[rows + 1] = key_end
             value_offsets[rows + 1] = value_end
             offsets[rows] = offset
-            delta_ms = timestamp * plan[number, DELTA_FACTOR]
-            timestamps[rows] = _microseconds(plan[number, BASE_TIMESTAMP], delta_ms)
-            timestamp_types[rows] = plan[number, TIMESTAMP_TYPE]
+            timestamps[rows] = _microseconds(base_timestamp, 0 if timestamp_type else timestamp)
+            timestamp_types[rows] = timestamp_type
             headers_positions[rows] = headers_pos
             headers += count
             rows += 1

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FETCH_BYTES: Final = 4 * MiB
 """Large enough that a fetch is a good Arrow batch, small enough for many tasks on a machine."""
+ROWS_BYTES: Final = 32 * MiB
+"""What compresses well grows when it is decoded; a record batch for Spark holds no more than this."""
 _LAST_BY_NAME: Final = 12
 _DELETED_AFTER_MS: Final = 5_000
 """How long a topic may be unknown to its brokers before it counts as deleted."""
@@ -175,7 +177,13 @@ class _RangeReader:
         while position < stop:
             try:
                 decoded = decode(
-                    records, *self._partition, position, self._end, aborted, self._how.headers
+                    records,
+                    *self._partition,
+                    position,
+                    self._end,
+                    aborted,
+                    self._how.headers,
+                    limit_bytes=ROWS_BYTES,
                 )
             except ProtocolError as error:
                 raise ProtocolError(

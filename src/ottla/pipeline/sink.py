@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
@@ -39,8 +38,11 @@ from ottla.pipeline.sink_options import (
     read_sink_options,
 )
 from ottla.pipeline.sink_schema import sink_columns
-from ottla.pipeline.sink_task import Attempt, Work, write_part
+from ottla.pipeline.sink_work import Attempt, Work
 from ottla.pipeline.writing_link import link_to
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logger(__name__)
 
@@ -89,7 +91,7 @@ class BatchSink(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one part."""
-        return write_part(iterator, self._work, self._claim, _attempt())
+        return _written(iterator, self._work, self._claim)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all parts count."""
@@ -116,7 +118,7 @@ class StreamSink(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one part of the batch."""
         claim = _streaming_claim(self._options.sink_id) if self._once else None
-        return write_part(iterator, self._work, claim, _attempt())
+        return _written(iterator, self._work, claim)
 
     def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Make all parts of the batch count."""
@@ -209,9 +211,15 @@ def _streaming_claim(sink_id: str | None) -> Claim:
     return Claim(sink_id or query_id, run_id, int(batch), query_id)
 
 
-def _attempt() -> Attempt:
+def _written(
+    batches: Iterator[pa.RecordBatch], work: Work, claim: Claim | None
+) -> WriterCommitMessage:
+    # Compiled code takes a moment to load, which only tasks have to wait for.
+    from ottla.pipeline.sink_task import write_part
+
     context = _context()
-    return Attempt(context.partitionId(), context.taskAttemptId())
+    attempt = Attempt(context.partitionId(), context.taskAttemptId())
+    return write_part(batches, work, claim, attempt)
 
 
 def _context() -> Any:

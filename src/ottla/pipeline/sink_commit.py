@@ -9,7 +9,7 @@ from ottla.base.log import logger
 from ottla.client.producer_settings import ProducerSettings
 from ottla.pipeline import sink_steps
 from ottla.pipeline.sink_message import NO_GENERATION, Claim, PartMessage
-from ottla.pipeline.sink_task import generation_of
+from ottla.pipeline.sink_work import generation_of
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing_link import link_to
 from ottla.protocol.errors import ErrorCode

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -17,12 +16,11 @@ import pyarrow as pa
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.log import logger
-from ottla.client.producer_settings import ProducerSettings
 from ottla.pipeline import sink_steps
 from ottla.pipeline.encoding import encode
 from ottla.pipeline.sink_message import Claim, PartMessage
 from ottla.pipeline.sink_rows import Router, chunks, prepared
-from ottla.pipeline.sink_schema import SinkColumns
+from ottla.pipeline.sink_work import Attempt, Work, generation_of
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing import Slot, TaskProducer
 from ottla.pipeline.writing_link import Link, link_to
@@ -32,26 +30,6 @@ from ottla.protocol.records.compression import Codec
 log = logger(__name__)
 
 SIGNS_PER_TIMEOUT: Final = 10
-
-_MOST_REMEMBERED: Final = 1_000
-_generations: Final[dict[tuple[int, str, str], int]] = {}
-
-
-@dataclass(frozen=True)
-class Work:
-    """What all tasks of a write have in common."""
-
-    settings: ProducerSettings
-    columns: SinkColumns
-    timeout_ms: int
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """Which task of a job this is, and which attempt at it."""
-
-    partition: int
-    attempt: int
 
 
 def write_part(
@@ -94,20 +72,6 @@ def _write_once(
         count = _write(rows, work, link, slot)
     sink_steps.reached(sink_steps.PART_WRITTEN)
     return PartMessage(claim, count, generation, slot)
-
-
-def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:
-    """The generation of the claim's run; asked for once in a process."""
-    key = (id(link), claim.sink_id, claim.run_id)
-    found = _generations.get(key)
-    if found is None:
-        if len(_generations) >= _MOST_REMEMBERED:
-            _generations.clear()
-        opened = TxnGroups(link.cluster).open_sink(
-            claim.sink_id, claim.run_id, timeout_ms=timeout_ms, ephemeral=claim.ephemeral
-        )
-        found = _generations[key] = link.run(opened).generation
-    return found
 
 
 def _written_already(error: ApiError, claim: Claim) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from ottla.base.ids import TopicPartition
+from ottla.pipeline.offsets import Offsets
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, Reading, read_range
 from ottla.pipeline.source_filters import Limits
 from ottla.pipeline.source_lookup import NO_RECORD_AS_LATE, Lookup
@@ -81,14 +82,9 @@ class BatchReader(DataSourceReader):
         return read_range(partition.range, self._reading)
 
     def _ranges(self, lookup: Lookup) -> list[Range]:
-        options = self._options
-        assert options.starting is not None
-        assert options.ending is not None
-        start = lookup.resolved("startingOffsets", options.starting, options.starting_time_strategy)
-        end = lookup.resolved("endingOffsets", options.ending, "latest")
-        if not options.starting.by_time and options.starting.each:
-            start = within_log(lookup, start, options.fail_on_data_loss)
-        return ranges_between(start, end)
+        assert self._options.ending is not None
+        end = lookup.resolved("endingOffsets", self._options.ending, "latest")
+        return ranges_between(starting_offsets(lookup, self._options), end)
 
     def _limited(self, ranges: list[Range], lookup: Lookup) -> list[Range]:
         left = [self._limits.within(each) for each in ranges if self._limits.allows(each)]
@@ -113,16 +109,19 @@ def reading(options: SourceOptions) -> Reading:
     )
 
 
-def within_log(
-    lookup: Lookup, start: dict[TopicPartition, int], fail_on_data_loss: bool
-) -> dict[TopicPartition, int]:
-    """The offsets to begin at, moved to the first there are where earlier ones are gone."""
+def starting_offsets(lookup: Lookup, options: SourceOptions) -> Offsets:
+    """Where to begin; where offsets that were asked for are gone, at the first there are, if that is allowed."""
+    bound = options.starting
+    assert bound is not None
+    start = lookup.resolved("startingOffsets", bound, options.starting_time_strategy)
+    if bound.by_time or not bound.each:
+        return start
     earliest = lookup.earliest(start)
     lost = {each: offset for each, offset in start.items() if offset < earliest[each]}
     if lost:
         each, offset = min(lost.items())
         said = f"offset {offset} of {each} is gone: its log begins at {earliest[each]}"
-        if fail_on_data_loss:
+        if options.fail_on_data_loss:
             raise DataLoss(f"{said}. {HOW_TO_ACCEPT_LOSS}")
         warnings.warn(f"{said}; what is gone is passed over", stacklevel=2)
     return {each: max(offset, earliest[each]) for each, offset in start.items()}

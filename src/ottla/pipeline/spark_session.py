@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.requirements import require_spark
@@ -17,13 +18,21 @@ SETTINGS: Final = {
 }
 """Filters reach the source, and rows reach the sink in large Arrow batches."""
 
+_publishing: Final[set[tuple[str, str]]] = set()
+
 
 def session(
-    app_name: str = "ottla", *, master: str | None = None, settings: dict[str, str] | None = None
+    app_name: str = "ottla",
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    publish_to: str | None = None,
 ) -> SparkSession:
     """The SparkSession of this process, made at the first call; `settings` are Spark's own.
 
-    SparkUnavailable says what to install where Java or PySpark is missing or too old.
+    With `publish_to`, HOST:PORT of a broker, the progress of streaming queries is published there, in the
+    topic `__ottla_pipelines`. SparkUnavailable says what to install where Java or PySpark is missing or
+    too old.
     """
     require_spark()
     from pyspark.sql import SparkSession
@@ -36,4 +45,15 @@ def session(
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
     made: SparkSession = builder.getOrCreate()
+    if publish_to is not None:
+        _publish(made, publish_to)
     return made
+
+
+def _publish(spark: SparkSession, bootstrap_servers: str) -> None:
+    from ottla.pipeline.progress import ProgressPublisher
+
+    key = (spark.sparkContext.applicationId, bootstrap_servers)
+    if key not in _publishing:
+        _publishing.add(key)
+        spark.streams.addListener(ProgressPublisher(bootstrap_servers))

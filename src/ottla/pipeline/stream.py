@@ -19,7 +19,7 @@ from pyspark.sql.streaming.datasource import (
 from ottla.pipeline.group_commits import GroupCommits, group_of
 from ottla.pipeline.offsets import Offsets, from_json, names, to_json
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, read_range
-from ottla.pipeline.source_batch import Slice, reading, within_log
+from ottla.pipeline.source_batch import Slice, reading, starting_offsets
 from ottla.pipeline.source_lookup import Lookup
 from ottla.pipeline.source_options import SourceOptions
 from ottla.pipeline.source_ranges import ranges_between, split
@@ -40,6 +40,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._commits: GroupCommits | None = None
         self._until_now = False
         self._target: Offsets | None = None
+        self._initial: Offsets | None = None
         self._latest: Offsets = {}
         self._first: Offsets = {}
         self._patience = Patience(
@@ -49,13 +50,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- offsets
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a stream without a checkpoint begins."""
-        options, lookup = self._options, self._cluster()
-        assert options.starting is not None
-        start = lookup.resolved("startingOffsets", options.starting, options.starting_time_strategy)
-        if not options.starting.by_time and options.starting.each:
-            start = within_log(lookup, start, options.fail_on_data_loss)
-        return to_json(start)
+        """Where a stream without a checkpoint begins.
+
+        Spark asks with every look for data until there is a first batch: latest must stay where it was.
+        """
+        if self._initial is None:
+            self._initial = starting_offsets(self._cluster(), self._options)
+        return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit of a batch; where there are a most and a least, this reader minds the least."""

@@ -13,7 +13,6 @@ from ottla.pipeline import sink
 from ottla.pipeline.sink import StreamSink
 from ottla.pipeline.sink_commit import commit_parts
 from ottla.pipeline.sink_message import Claim
-from ottla.pipeline.sink_task import write_part
 from ottla.pipeline.source import OttlaSource
 
 
@@ -24,7 +23,7 @@ class CommitPerTask(StreamSink):
         """Write and commit one part."""
         name = str(uuid4())
         claim = Claim(name, name, 0, ephemeral=True)
-        message = write_part(iterator, self._work, claim, sink._attempt())
+        message = sink._written(iterator, self._work, claim)
         commit_parts(self._work.settings, [message], "", self._work.timeout_ms)
         return replace(message, claim=None, slot=None)
 
@@ -36,7 +35,7 @@ class NoLedger(StreamSink):
         """Write one part under a name that only this run has."""
         claim = sink._streaming_claim(None)
         mine = replace(claim, sink_id=f"{claim.sink_id}-{claim.run_id}")
-        return write_part(iterator, self._work, mine, sink._attempt())
+        return sink._written(iterator, self._work, mine)
 
 
 class PerTaskSource(OttlaSource):

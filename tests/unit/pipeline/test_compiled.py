@@ -12,8 +12,10 @@ import ottla
 from ottla.pipeline import compiled, decoding_loops, encoding_loops
 
 LOOPS = [
+    decoding_loops.read_headers,
     decoding_loops.fill,
     decoding_loops.fill_headers,
+    encoding_loops.encode_headers,
     encoding_loops.pack,
     encoding_loops.partition,
 ]

@@ -2,13 +2,15 @@
 
 import os
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from ottla.base.errors import ProtocolError
+from ottla.base.ids import TopicPartition
+from ottla.client.consumer_record import Deserializers
+from ottla.client.fetched import Fetched
 from ottla.pipeline import decoding_loops
 from ottla.pipeline.decoding import SCHEMA_WITH_HEADERS, Decoded, decode
 from ottla.protocol.records.batch import HEADER_SIZE, parse_header
@@ -30,11 +32,11 @@ def values(data, start=0, end=ALL, aborted=None) -> list[bytes]:
     return [record.value for record in records_of(read(data, start, end, aborted).batch)]
 
 
-def read_all(data, start: int, limit_bytes: int) -> list[list[Record]]:
+def read_all(data, start: int, limit_bytes: int, aborted=None) -> list[list[Record]]:
     """What a task does: the same fetch again, until it brings nothing more."""
     parts = []
     while True:
-        batch, after = read(data, start, limit_bytes=limit_bytes)
+        batch, after = read(data, start, aborted=aborted, limit_bytes=limit_bytes)
         if after == start:
             return parts
         parts.append(records_of(batch))
@@ -135,6 +137,28 @@ def test_a_transaction_aborted_before_the_range_leaves_its_producers_next_one_al
     assert values(LOG, start=2, aborted=[(7, 1)]) == [b"committed", b"later"]
     assert values(LOG, start=4, aborted=[(7, 1)]) == [b"later"]
     assert values(LOG, aborted=[(7, 4), (7, 1)]) == [b"plain", b"committed"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("rrrca"))), st.integers(0, 12))
+def test_a_reader_of_committed_records_sees_what_the_consumer_sees(steps, start):
+    log, aborted, begun = bytearray(), [], {}
+    for offset, (producer, step) in enumerate(steps):
+        if step == "r":
+            log += transactional(offset, b"%d" % offset, producer)
+            begun.setdefault(producer, offset)
+        else:
+            log += marker(offset, producer, committed=step == "c")
+            first = begun.pop(producer, None)
+            if step == "a" and first is not None:
+                aborted.append((producer, first))
+    fetched, expected = Fetched(TopicPartition("t", 0), bytes(log), 0, aborted), []
+    while fetched:
+        expected += [
+            r.value for r in fetched.take(0, Deserializers(), True)[0] if r.offset >= start
+        ]
+    for limit_bytes in (1, 10_000):
+        parts = read_all(log, start, limit_bytes, aborted[::-1])
+        assert [record.value for part in parts for record in part] == expected
 
 
 def test_a_torn_last_batch_waits_for_the_next_fetch():
@@ -244,4 +268,3 @@ def test_a_batch_outlives_what_it_was_decoded_from():
     batch = read(data).batch
     data[:] = bytes(len(data))
     assert records_of(batch) == THREE_RECORDS
-    assert isinstance(batch, pa.RecordBatch)

@@ -43,6 +43,9 @@ LAST_GENERATION: Final = 2**31 - 1
 # generation has begun is let in at the others' next heartbeat, seconds later. Kafka's coordinator takes as long to
 # write a new group (group.coordinator.append.linger.ms).
 SHORTEST_GATHERING_MS: Final = 5
+# Where members ask for an id first, those who have got one and are on their way are known: less is enough.
+SHORTEST_ANNOUNCED_MS: Final = 2
+LONGEST_WAIT_FOR_ANNOUNCED_MS: Final = 50
 
 
 class ClassicGroup(RememberedGroup):
@@ -125,6 +128,7 @@ class ClassicGroup(RememberedGroup):
         member.introduce(request, caller)
         member.protocols = protocols_of(request)
         member.is_new = True
+        self._announced = member_id in self.pending
         self.pending.discard(member_id)
         if not len(self.members):
             self.protocol_type = request.protocol_type
@@ -244,7 +248,8 @@ class ClassicGroup(RememberedGroup):
             self._complete_if_all_joined(effects)
 
     def _initial_delay_ms(self) -> int:
-        return max(self._config.group_initial_rebalance_delay_ms, SHORTEST_GATHERING_MS)
+        shortest_ms = SHORTEST_ANNOUNCED_MS if self._announced else SHORTEST_GATHERING_MS
+        return max(self._config.group_initial_rebalance_delay_ms, shortest_ms)
 
     def _complete_if_all_joined(self, effects: Effects) -> None:
         all_joined = self.members.awaiting == len(self.members) and not self.pending
@@ -253,13 +258,18 @@ class ClassicGroup(RememberedGroup):
 
     def _gathered(self, effects: Effects) -> None:
         """The time to gather is over; an empty group waits on as long as members keep coming."""
-        if self._gathering_ms and self._newcomers:
+        if self._gathering_ms and (self._newcomers or self._expects_more(effects.now_ms)):
             delay_ms = min(self._initial_delay_ms(), self._gathering_ms)
             self._gathering_ms -= delay_ms
             self._newcomers = False
             self._schedule(JOIN, effects.now_ms + delay_ms)
         else:
             self._complete_join(effects)
+
+    def _expects_more(self, now_ms: int) -> bool:
+        """Whether somebody has just been given an id; one that has not come back by now may have gone."""
+        waited_ms = now_ms - self.state_since_ms
+        return bool(self.pending) and waited_ms < LONGEST_WAIT_FOR_ANNOUNCED_MS
 
     def _complete_join(self, effects: Effects) -> None:
         """Whoever has not come is out, static members excepted; the others get their generation."""

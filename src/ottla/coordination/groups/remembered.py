@@ -24,8 +24,8 @@ class RememberedGroup:
     """The state of a classic group; `replay` makes it what the log says."""
 
     __slots__ = (
-        "_config", "_gathering_ms", "_history", "_newcomers", "_subscribed", "_timers", "generation", "group_id",
-        "members", "pending", "protocol", "protocol_type", "state", "state_since_ms", "unsynced",
+        "_announced", "_config", "_gathering_ms", "_history", "_newcomers", "_subscribed", "_timers", "generation",
+        "group_id", "members", "pending", "protocol", "protocol_type", "state", "state_since_ms", "unsynced",
     )  # fmt: skip
 
     type_name = "classic"
@@ -47,6 +47,8 @@ class RememberedGroup:
         # In the first rebalance of an empty group: how much longer it may wait for more members.
         self._gathering_ms: int | None = None
         self._newcomers = False
+        # Whether the last newcomer had asked for an id first.
+        self._announced = False
         self._subscribed: frozenset[str] | None = None
         self._config = config
         self._timers = timers

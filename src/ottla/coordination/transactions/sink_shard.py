@@ -127,6 +127,7 @@ class SinkShard:
         if sinks.was_committed(found, group):
             return Decision(replies=[(token, None)])
         try:
+            sinks.check_digest(group.digest)
             sink = sinks.current(found, group.generation)
             sinks.check_not_behind(sink, group.batch)
             if group.batch == sink.committed_batch:

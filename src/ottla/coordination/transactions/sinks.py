@@ -21,6 +21,7 @@ NO_BATCH: Final = -1
 NO_RUN: Final = ""
 MAX_TIMEOUT_MS: Final = DAY_MS
 MAX_ID_LENGTH: Final = 249
+MAX_DIGEST_LENGTH: Final = 1_000
 MAX_SLOTS: Final = 10_000
 _RETIRED_RUNS: Final = 32
 
@@ -168,6 +169,14 @@ def check_not_behind(found: Sink, batch: int) -> None:
             ErrorCode.CHECKPOINT_BEHIND_SINK,
             f"batch {batch} is behind batch {found.committed_batch}, which the sink has committed;"
             " if that is meant, 'ottla sinks reset' makes it forget",
+        )
+
+
+def check_digest(digest: str) -> None:
+    """Refuse what is too long to be remembered."""
+    if len(digest) > MAX_DIGEST_LENGTH:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"a digest has at most {MAX_DIGEST_LENGTH} characters"
         )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ottla.protocol.apis.describe_producers import DescribeProducersRequest, TopicRequest
 from ottla.protocol.errors import ErrorCode
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.sinking import Driver
@@ -70,3 +71,17 @@ def test_a_task_cannot_end_its_slot(client: Client) -> None:
     assert task.init().error_code == ErrorCode.INVALID_TXN_STATE
     assert driver.commit(0, [task]) == 0
     assert committed(client, topic) == [b"v"]
+
+
+def test_partitions_remember_no_more_producers_after_many_batches(client: Client) -> None:
+    topic = client.new_topic()
+    driver = Driver(client)
+    for batch in range(30):
+        tasks = [driver.task(batch, number) for number in range(3)]
+        for task in tasks:
+            assert task.send(topic, b"%d" % batch) == 0
+        assert driver.commit(batch, tasks) == 0
+    asked = [TopicRequest(name=topic, partition_indexes=[0])]
+    [row] = client.ask(DescribeProducersRequest(topics=asked)).topics[0].partitions
+    assert len(row.active_producers) == 3
+    assert len(committed(client, topic)) == 90

@@ -9,6 +9,7 @@ from ottla.cluster.image import Changes, Image, PartitionImage, TopicImage, adva
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision
 from ottla.coordination.groups.consumer import ConsumerGroup
+from ottla.coordination.groups.consumer_gathering import ALONE_MS
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.groups.topics import Topics
@@ -52,9 +53,11 @@ class World:
         self.carry_out(self.shard.topics_changed(delta, self.now_ms))
 
     def ask(self, decide: Callable[..., Decision], *args: Any) -> Any:
-        """Let the shard decide, carry it out, and return what the asker is told."""
+        """Let the shard decide, carry it out, and return what the asker is told, if need be after a moment."""
         told: list[Any] = []
         self.carry_out(decide(*args, told.append, self.now_ms))
+        if not told:
+            self.advance(ALONE_MS)
         [answer] = told
         return answer
 

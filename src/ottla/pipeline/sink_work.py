@@ -1,0 +1,46 @@
+"""What a write consists of, as the driver and its tasks both see it, and the generation in which it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ottla.client.producer_settings import ProducerSettings
+from ottla.pipeline.sink_message import Claim
+from ottla.pipeline.sink_schema import SinkColumns
+from ottla.pipeline.txn_groups import TxnGroups
+from ottla.pipeline.writing_link import Link
+
+_MOST_REMEMBERED: Final = 1_000
+_generations: Final[dict[tuple[int, str, str], int]] = {}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all tasks of a write have in common."""
+
+    settings: ProducerSettings
+    columns: SinkColumns
+    timeout_ms: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Which task of a job this is, and which attempt at it."""
+
+    partition: int
+    attempt: int
+
+
+def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:
+    """The generation of the claim's run; asked for once in a process."""
+    key = (id(link), claim.sink_id, claim.run_id)
+    found = _generations.get(key)
+    if found is None:
+        if len(_generations) >= _MOST_REMEMBERED:
+            _generations.clear()
+        opened = TxnGroups(link.cluster).open_sink(
+            claim.sink_id, claim.run_id, timeout_ms=timeout_ms, ephemeral=claim.ephemeral
+        )
+        found = _generations[key] = link.run(opened).generation
+    return found
