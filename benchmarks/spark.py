@@ -8,14 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.contestants import Contestant, Kafka, Ottla
+from ottla.pipeline.spark_session import SETTINGS
 from tools import spark_jvm
 from tools.spark_program import SparkProgram
-
-CONF = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    "spark.sql.python.filterPushdown.enabled": "true",
-}
-"""What `ottla.pipeline.session` sets, too."""
 
 
 class SparkOttla(Ottla):
@@ -23,7 +18,7 @@ class SparkOttla(Ottla):
 
     def __init__(self, data_dir: Path) -> None:
         super().__init__(data_dir)
-        self.spark = SparkProgram("ottla", data_dir / "spark.log", CONF)
+        self.spark = SparkProgram("ottla", data_dir / "spark.log", SETTINGS)
 
     @property
     def on_ottla(self) -> Contestant:

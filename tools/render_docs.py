@@ -23,6 +23,8 @@ from ottla.config.kafka import IGNORED, REFUSED, REFUSED_FOR_TOPICS, Ignored, Re
 from ottla.config.load import environment_name
 from ottla.config.setting import Setting, settings_of
 from ottla.config.table import SECTIONS
+from ottla.pipeline.sink_options import SINK_CLIENT, SinkOptions
+from ottla.pipeline.source_options import SOURCE_CLIENT, SourceOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -174,6 +176,34 @@ def _client_settings_table(rows: Iterable[Setting]) -> Iterator[str]:
         yield f"| `{row.name}` | {default} | {_cell(allowed)} | {_cell(row.doc)} |"
 
 
+def spark_options_page() -> str:
+    """The options of `format("ottla")`."""
+    lines = [
+        "# Options of format('ottla')",
+        GENERATED,
+        "They have the names of Spark's Kafka connector, in letters of either case. What begins with "
+        "`kafka.` is a setting of the client. An option that nobody knows is an error that names the "
+        "nearest one; a setting that only Java's client has is passed over, with one warning.",
+    ]
+    for options, clients, title in (
+        (SourceOptions, SOURCE_CLIENT, "reading"),
+        (SinkOptions, SINK_CLIENT, "writing"),
+    ):
+        rows = settings_of(options)
+        lines += [f"## Options for {title}", "\n".join(_client_settings_table(rows))]
+        lines.append(f"## Client settings for {title}")
+        lines.append("They are used: " + _named(clients.used) + ".")
+        lines.append("They mean nothing here: " + _named(clients.without_meaning) + ".")
+        lines.append("They are refused:")
+        refused = sorted(clients.refused.items())
+        lines.append("\n".join(f"- `kafka.{name}`: {why}." for name, why in refused))
+    return "\n\n".join(lines) + "\n"
+
+
+def _named(settings: Iterable[str]) -> str:
+    return ", ".join(f"`kafka.{name}`" for name in sorted(settings))
+
+
 def cli_page() -> str:
     """Every command of `ottla`, with what its --help says."""
     lines = [
@@ -232,6 +262,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "apis": apis_page,
     "cli": cli_page,
     "clients": clients_page,
+    "spark-options": spark_options_page,
 }
 
 

@@ -1,12 +1,9 @@
 """df.writeStream.format("ottla"): each batch once, whatever of it is repeated."""
 
-import asyncio
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -14,91 +11,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
 
 from ottla import pipeline
-from ottla.client.cluster import TRANSACTION, Cluster
-from ottla.client.settings import client_settings
-from ottla.protocol.apis.describe_sinks import DescribeSinksRequest
 from ottla.protocol.apis.reset_sink import ResetSinkRequest
-from ottla.protocol.schema import Request
-from tests.support.clients import consume, create_topic, unique_name
+from tests.pipeline.kills.mutants import MUTANTS
+from tests.pipeline.lines_job import LinesJob, asked
+from tests.support.clients import create_topic, unique_name
 
 pytestmark = pytest.mark.usefixtures("ottla_only")
-TIMEOUT_S = 60
-
-
-class Job:
-    """A stream of the lines of files into a topic, with one checkpoint for all its runs."""
-
-    def __init__(self, spark: SparkSession, bootstrap: str, directory: Path) -> None:
-        self.spark = spark
-        self.bootstrap = bootstrap
-        self.topic = create_topic(bootstrap, partitions=2)
-        self.files = directory / "in"
-        self.files.mkdir()
-        self.checkpoint = directory / "checkpoint"
-        self.options = {"kafka.bootstrap.servers": bootstrap, "topic": self.topic}
-
-    def given(self, *lines: str) -> None:
-        name = f"{len(list(self.files.iterdir())):04}.txt"
-        (self.files / name).write_text("".join(f"{line}\n" for line in lines))
-
-    def lines(self) -> DataFrame:
-        return self.spark.readStream.option("maxFilesPerTrigger", 1).text(str(self.files))
-
-    def run(self, frame: DataFrame | None = None, mode: str = "append", **options: str) -> None:
-        writer = (self.lines() if frame is None else frame).writeStream.format("ottla")
-        writer = writer.outputMode(mode).options(**self.options, **options)
-        self.finish(writer.option("checkpointLocation", str(self.checkpoint)))
-
-    def finish(self, writer: object) -> None:
-        query = writer.trigger(availableNow=True).start()  # type: ignore[attr-defined]
-        try:
-            assert query.awaitTermination(TIMEOUT_S), "the stream did not end"
-        finally:
-            query.stop()
-
-    def written(self, topic: str | None = None) -> list[str]:
-        found = [
-            message.value().decode()
-            for partition in range(2)
-            for message in consume(
-                self.bootstrap, topic or self.topic, partition, isolation_level="read_committed"
-            )
-        ]
-        return sorted(found)
-
-    def forget_commit(self, batch: int) -> None:
-        """As if the driver had died between the sink's commit and Spark's own."""
-        for name in (f"{batch}", f".{batch}.crc"):
-            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
-
-    @property
-    def query_id(self) -> str:
-        found: str = json.loads((self.checkpoint / "metadata").read_text())["id"]
-        return found
-
-    def committed_batch(self, sink_id: str | None = None) -> int:
-        name = sink_id or self.query_id
-        [sink] = asked(self.bootstrap, name, DescribeSinksRequest(sink_ids=[name])).sinks
-        found: int = sink.committed_batch
-        return found
-
-
-def asked(bootstrap: str, sink_id: str, request: Request) -> Any:
-    """What the coordinator of a sink answers."""
-
-    async def ask() -> Any:
-        async with Cluster(client_settings({"bootstrap.servers": bootstrap})) as cluster:
-            return await cluster.ask_coordinator(sink_id, request, kind=TRANSACTION)
-
-    return asyncio.run(ask())
 
 
 @pytest.fixture
-def job(spark: SparkSession, bootstrap: str, tmp_path: Path) -> Job:
-    return Job(spark, bootstrap, tmp_path)
+def job(spark: SparkSession, bootstrap: str, tmp_path: Path) -> LinesJob:
+    return LinesJob(spark, bootstrap, tmp_path)
 
 
-def test_a_stream_goes_on_where_it_was(job: Job) -> None:
+def test_a_stream_goes_on_where_it_was(job: LinesJob) -> None:
     job.given("a", "b")
     job.given("c")
     job.run()
@@ -110,7 +36,7 @@ def test_a_stream_goes_on_where_it_was(job: Job) -> None:
     assert job.committed_batch() == 2
 
 
-def test_a_batch_that_is_repeated_is_skipped(job: Job) -> None:
+def test_a_batch_that_is_repeated_is_skipped(job: LinesJob) -> None:
     job.given("a", "b")
     job.run()
     job.forget_commit(0)
@@ -120,7 +46,7 @@ def test_a_batch_that_is_repeated_is_skipped(job: Job) -> None:
 
 
 def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
-    job: Job, monkeypatch: pytest.MonkeyPatch
+    job: LinesJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = job.lines().writeStream.format("ottla").options(**job.options)
     job.spark.conf.set("spark.sql.streaming.checkpointLocation", str(job.checkpoint.parent))
@@ -135,7 +61,7 @@ def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
     assert job.written() == ["a", "b"]
 
 
-def test_a_skipped_batch_still_counts_in_the_state(job: Job) -> None:
+def test_a_skipped_batch_still_counts_in_the_state(job: LinesJob) -> None:
     counts = job.lines().groupBy("value").count()
     text = counts.select(col("value").alias("key"), col("count").cast("string").alias("value"))
     job.given("a", "b")
@@ -146,7 +72,7 @@ def test_a_skipped_batch_still_counts_in_the_state(job: Job) -> None:
     assert job.written() == ["1", "1", "1", "2"]
 
 
-def test_a_sink_that_is_ahead_of_its_checkpoint_refuses(job: Job) -> None:
+def test_a_sink_that_is_ahead_of_its_checkpoint_refuses(job: LinesJob) -> None:
     name = unique_name("sink")
     job.given("a")
     job.given("b")
@@ -160,7 +86,7 @@ def test_a_sink_that_is_ahead_of_its_checkpoint_refuses(job: Job) -> None:
     assert job.written() == ["a", "a", "b", "b"]
 
 
-def test_a_batch_with_the_same_number_but_other_contents_refuses(job: Job) -> None:
+def test_a_batch_with_the_same_number_but_other_contents_refuses(job: LinesJob) -> None:
     name = unique_name("sink")
     job.given("a")
     job.run(sinkId=name)
@@ -172,7 +98,7 @@ def test_a_batch_with_the_same_number_but_other_contents_refuses(job: Job) -> No
     assert job.written() == ["a"]
 
 
-def test_an_empty_batch_moves_the_ledger(job: Job) -> None:
+def test_an_empty_batch_moves_the_ledger(job: LinesJob) -> None:
     job.given("a")
     job.run(job.lines().where("value > 'm'"))
     assert job.written() == []
@@ -182,7 +108,7 @@ def test_an_empty_batch_moves_the_ledger(job: Job) -> None:
     assert job.committed_batch() == 0
 
 
-def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: Job) -> None:
+def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: LinesJob) -> None:
     job.given(*(f"v{n}" for n in range(100)))
     failing = job.lines().selectExpr("if(value = 'v99', raise_error('no more'), value) value")
     with pytest.raises(StreamingQueryException, match="no more"):
@@ -192,7 +118,7 @@ def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: Job) -> N
     assert len(job.written()) == 100
 
 
-def test_update_mode_goes_through_write_stream(job: Job) -> None:
+def test_update_mode_goes_through_write_stream(job: LinesJob) -> None:
     counts = job.lines().groupBy("value").count()
     text = counts.selectExpr("value key", "concat(value, '=', count) value")
     options = {**job.options, "checkpointLocation": str(job.checkpoint)}
@@ -209,14 +135,14 @@ def test_update_mode_goes_through_write_stream(job: Job) -> None:
     assert job.committed_batch() == 1
 
 
-def branches(job: Job, other: str) -> Callable[[DataFrame], dict[str, DataFrame]]:
+def branches(job: LinesJob, other: str) -> Callable[[DataFrame], dict[str, DataFrame]]:
     return lambda batch: {
         job.topic: batch.where("length(value) = 1"),
         other: batch.where("length(value) <> 1"),
     }
 
 
-def test_several_frames_count_together(job: Job) -> None:
+def test_several_frames_count_together(job: LinesJob) -> None:
     other = create_topic(job.bootstrap, "dead-letters", partitions=2)
     options = {
         "kafka.bootstrap.servers": job.bootstrap,
@@ -230,7 +156,7 @@ def test_several_frames_count_together(job: Job) -> None:
     assert (job.written(), job.written(other)) == (["a", "b", "c"], ["bad", "worse"])
 
 
-def test_a_frame_that_fails_takes_the_others_with_it(job: Job) -> None:
+def test_a_frame_that_fails_takes_the_others_with_it(job: LinesJob) -> None:
     other = create_topic(job.bootstrap, "dead-letters", partitions=2)
     options = {
         "kafka.bootstrap.servers": job.bootstrap,
@@ -246,3 +172,14 @@ def test_a_frame_that_fails_takes_the_others_with_it(job: Job) -> None:
     assert job.written() == []
     job.finish(pipeline.write_stream(job.lines(), options, branches(job, other)))
     assert Counter(job.written()) == {"a": 1}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_worse_sink_is_caught(job: LinesJob, mutant: str) -> None:
+    job.spark.dataSource.register(MUTANTS[mutant])
+    job.given("a", "b")
+    job.run(provider=mutant)
+    assert job.written() == ["a", "b"]
+    job.forget_commit(0)
+    job.run(provider=mutant)
+    assert job.written() == ["a", "a", "b", "b"], "the tests above would not notice"

@@ -19,6 +19,8 @@ KEYED = ":"
 """Stands in a value behind the key of its record."""
 ABORT_TIMEOUT_S = 0.2
 """librdkafka waits as long as it may for answers that were lost, and gives up only when it is asked to abort again."""
+ABORT_PATIENCE_S = 10.0
+"""Then only a new client helps: one whose group's coordinator has moved may ask the old one for ever (see Copier)."""
 
 
 class Writer(Worker):
@@ -132,7 +134,7 @@ class Transaction:
     def abort(self) -> None:
         """Nothing of it counts; raises KafkaException when the client is of no use any more."""
         try:
-            until_done(lambda: self.client.abort_transaction(ABORT_TIMEOUT_S))
+            until_done(lambda: self.client.abort_transaction(ABORT_TIMEOUT_S), ABORT_PATIENCE_S)
         except KafkaException as failed:
             self._end(Outcome.UNKNOWN, str(failed))
             raise

@@ -12,8 +12,8 @@ from ottla.client.producer_settings import ALL_IN_SYNC, ProducerSettings, check_
 from ottla.client.settings import WITHOUT_EFFECT, read_settings, rows_of
 from ottla.config.kinds import Bool, Long, OneOf, OptionalText
 from ottla.config.setting import setting
+from ottla.pipeline.option_kinds import Duration
 from ottla.pipeline.options import ClientNames, PipelineOptions, read_options
-from ottla.pipeline.source_options import Duration
 
 EXACTLY_ONCE: Final = "exactly_once"
 AT_LEAST_ONCE: Final = "at_least_once"

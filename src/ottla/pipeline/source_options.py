@@ -4,39 +4,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ottla.base.errors import ConfigError
 from ottla.base.ids import TopicPartition
-from ottla.base.units import DAY_MS, HOUR_MS, INT_MAX, MINUTE_MS, SECOND_MS
+from ottla.base.units import INT_MAX, MINUTE_MS
 from ottla.client.consumer_settings import READ_COMMITTED, ConsumerSettings
 from ottla.client.settings import WITHOUT_EFFECT, ClientSettings, rows_of
-from ottla.config.kinds import Bool, Int, Kind, Long, OneOf, OptionalText
+from ottla.config.kinds import Bool, Int, Long, OneOf, OptionalText
 from ottla.config.setting import setting
-from ottla.pipeline.offsets import (
-    EARLIEST,
-    EARLIEST_BOUND,
-    LATEST,
-    LATEST_BOUND,
-    Bound,
-    parse_offsets,
-    parse_partitions,
-    parse_times,
+from ottla.pipeline.offsets import EARLIEST, EARLIEST_BOUND, LATEST, LATEST_BOUND, Bound
+from ottla.pipeline.option_kinds import (
+    Assignment,
+    Duration,
+    Offsets,
+    Pattern,
+    Time,
+    Times,
+    TopicNames,
 )
 from ottla.pipeline.options import ClientNames, PipelineOptions, read_options
 
-_UNITS_MS: Final = {
-    "us": 0.001,
-    "ms": 1,
-    "s": SECOND_MS,
-    "m": MINUTE_MS,
-    "min": MINUTE_MS,
-    "h": HOUR_MS,
-    "d": DAY_MS,
-}
 _FETCHING: Final = frozenset(
     (
         "group.id",
@@ -66,98 +56,6 @@ SOURCE_CLIENT: Final = ClientNames(
         "value.deserializer": "values are binary; use a function of Spark on the column, such as cast",
     },
 )
-
-
-class Offsets(Kind[Bound]):
-    """earliest, latest, or an offset for each partition."""
-
-    __slots__ = ()
-    code, word = 2, "string"
-
-    def parse(self, text: str) -> Bound:
-        stripped = text.strip()
-        if stripped.lower() == "earliest":
-            return EARLIEST_BOUND
-        if stripped.lower() == "latest":
-            return LATEST_BOUND
-        if not stripped.startswith("{"):
-            raise ValueError(f"must be {self.allowed()}")
-        return Bound(by_time=False, everywhere=None, each=parse_offsets(stripped))
-
-    def allowed(self) -> str:
-        return 'earliest, latest, or JSON of the form {"topic":{"0":23,"1":-1}}'
-
-
-class Times(Kind[Bound]):
-    """A time in ms for each partition."""
-
-    __slots__ = ()
-    code, word = 2, "string"
-
-    def parse(self, text: str) -> Bound:
-        return Bound(by_time=True, everywhere=None, each=parse_times(text))
-
-
-class Time(Kind[Bound]):
-    """One time in ms for all partitions."""
-
-    __slots__ = ()
-    code, word = 5, "long"
-
-    def parse(self, text: str) -> Bound:
-        return Bound(by_time=True, everywhere=Long(0).parse(text))
-
-
-class Assignment(Kind[tuple[TopicPartition, ...]]):
-    """Partitions by number."""
-
-    __slots__ = ()
-    code, word = 2, "string"
-
-    def parse(self, text: str) -> tuple[TopicPartition, ...]:
-        return parse_partitions(text)
-
-
-class TopicNames(Kind[tuple[str, ...]]):
-    """Names of topics with commas between."""
-
-    __slots__ = ()
-    code, word = 7, "list"
-
-    def parse(self, text: str) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-        if not found:
-            raise ValueError("names no topic")
-        return found
-
-
-class Pattern(Kind[str]):
-    """A regular expression that is to match whole names."""
-
-    __slots__ = ()
-    code, word = 2, "string"
-
-    def parse(self, text: str) -> str:
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise ValueError(f"is no regular expression: {error}") from None
-        if not text.strip():
-            raise ValueError("names no topic")
-        return text
-
-
-class Duration(Kind[int]):
-    """A number and a unit, as in 15m; without a unit, milliseconds."""
-
-    __slots__ = ()
-    code, word = 2, "string"
-
-    def parse(self, text: str) -> int:
-        found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
-        if found is None or (found[2] or "ms") not in _UNITS_MS:
-            raise ValueError("must be a number and a unit (us, ms, s, m, h or d), such as 15m")
-        return int(int(found[1]) * _UNITS_MS[found[2] or "ms"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ def scene(
     made.kill_driver()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # three times Spark, started from nothing
 @pytest.mark.parametrize("scene", [ANY], indirect=True)
 def test_a_driver_that_dies_around_its_commit_writes_each_row_once(scene: Scene) -> None:
     scene.strike(BEFORE_COMMIT, "driver")

@@ -115,8 +115,13 @@ class Draft:
 
     def members(self) -> Mapping[str, Member]:
         """All members as they are going to be."""
-        merged = {**self.group.members, **self._changed}
-        return {member_id: member for member_id, member in merged.items() if member is not None}
+        merged = dict(self.group.members)
+        for member_id, member in self._changed.items():
+            if member is None:
+                merged.pop(member_id, None)
+            else:
+                merged[member_id] = member
+        return merged
 
     def refresh(self, why: str = "") -> None:
         """Begin a new epoch if there is a reason to, or if the topics that the group is about have changed."""

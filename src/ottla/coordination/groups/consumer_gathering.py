@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 GATHER: Final = "gather"
 """The timer that ends the gathering of a group."""
 
-# How long one that is alone waits for another, and several for one more; and how long they wait in all.
+# How long one that is alone waits for another, and several at least for one more: half as long again as they have waited,
+# since a crowd that comes slowly is one that the machine is slow for. And how long they wait in all.
 ALONE_MS: Final = 2
 TOGETHER_MS: Final = 5
 LONGEST_MS: Final = 200
@@ -68,6 +69,8 @@ def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) 
     if not gathering.waiting:
         gathering.since_ms = now_ms
     gathering.waiting.setdefault(member_id, []).append(newcomer)
-    quiet_ms = ALONE_MS if len(gathering.waiting) == 1 else TOGETHER_MS
+    quiet_ms = ALONE_MS
+    if len(gathering.waiting) > 1:
+        quiet_ms = max(TOGETHER_MS, (now_ms - gathering.since_ms) // 2)
     until_ms = min(now_ms + quiet_ms, gathering.since_ms + LONGEST_MS)
     group.timers.schedule((GATHER, group.group_id, ""), until_ms)
