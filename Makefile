@@ -7,12 +7,13 @@ PORT ?= 9092
 RUNS ?= 1
 OPERATIONS ?= 3000
 FAULTS ?=
+KILLS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit faults simulation bench conformance docs clean
+.PHONY: help up test lint unit faults simulation spark-kills bench conformance docs clean
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Bytecode is compiled at install: a start without it takes a second longer.
 $(VENV)/.run: pyproject.toml
@@ -56,6 +57,10 @@ simulation: $(VENV)/.dev ## three brokers in one process, hundreds of seeds, and
 	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),400)
 	@for mutant in $$($(BIN)/python -c 'from tests.simulation.mutants import MUTANTS; print(*MUTANTS)'); do \
 	  echo "looking for $$mutant"; $(BIN)/python -m tests.simulation 0 400 $$mutant || exit 1; done
+
+spark-kills: $(VENV)/.dev ## drivers, executors and brokers of Spark jobs die at every step (RUNS=10 KILLS=driver)
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m tests.pipeline.kills --runs $(RUNS) $(KILLS)
 
 conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS=0118 for one)
 	@$(BIN)/python -m compileall -q src

@@ -33,6 +33,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
 
 
 @pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an Apache Kafka broker."""
+    requires("java", "maven")
+    from tools.apache_kafka import ApacheKafka
+
+    with ApacheKafka(tmp_path_factory.mktemp("kafka") / "data", heap_mb=256) as broker:
+        yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
 def jvm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProgram]:
     """Spark 4.0 with its own Kafka connector, in a process and an environment of its own."""
     requires("java", "maven")

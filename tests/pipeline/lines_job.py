@@ -13,7 +13,7 @@ from ottla.protocol.apis.describe_sinks import DescribeSinksRequest
 from ottla.protocol.schema import Request
 from tests.support.clients import consume, create_topic
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 
 class LinesJob:
@@ -75,9 +75,14 @@ class LinesJob:
 
     def committed_batch(self, sink_id: str | None = None) -> int:
         name = sink_id or self.query_id
-        [sink] = asked(self.bootstrap, name, DescribeSinksRequest(sink_ids=[name])).sinks
-        found: int = sink.committed_batch
+        found: int = self._described(name).committed_batch
         return found
+
+    def open_slots(self) -> int:
+        return len(self._described(self.query_id).slots)
+
+    def _described(self, name: str) -> Any:
+        return asked(self.bootstrap, name, DescribeSinksRequest(sink_ids=[name])).sinks[0]
 
 
 def asked(bootstrap: str, sink_id: str, request: Request) -> Any:

@@ -114,6 +114,7 @@ def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: LinesJob)
     with pytest.raises(StreamingQueryException, match="no more"):
         job.run(failing)
     assert job.written() == []
+    assert job.open_slots() == 0
     job.run()
     assert len(job.written()) == 100
 

@@ -112,7 +112,7 @@ def package(to: Path) -> list[str]:
     return options
 
 
-@pytest.mark.timeout(500)
+@pytest.mark.timeout(900)
 def test_a_worker_without_ottla_reads_and_writes(
     master: str, bootstrap: str, tmp_path: Path
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_worker_without_ottla_reads_and_writes(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

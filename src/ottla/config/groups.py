@@ -27,7 +27,7 @@ class GroupsConfig:
         "group.initial.rebalance.delay.ms",
         3 * SECOND_MS,
         Int(0),
-        doc="Lets an empty classic group wait this long, at least 5 ms, for more members before its first rebalance.",
+        doc="Lets an empty classic group wait this long, at least 2 ms, for more members before its first rebalance.",
     )
     group_max_size: int = setting(
         "group.max.size",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError, OttlaError, ProtocolError
 from ottla.base.units import MiB
-from ottla.client.errors import check, error_code, is_retriable
+from ottla.client.errors import check, is_retriable
 from ottla.pipeline.offsets import EARLIEST, LATEST
 from ottla.pipeline.reading_brokers import WorkerBrokers, brokers_for
 from ottla.pipeline.reading_socket import BrokerSocket
@@ -84,6 +84,8 @@ class _RangeReader:
                 if data is None:
                     return
                 reached = end_offset(data.records or b"", self._position)
+                if reached <= self._position:
+                    raise self._corrupt(self._position, "it is not whole")
                 if reached < self._end:
                     self._send(reached)
                 yield from self._decoded(data, reached)
@@ -113,10 +115,12 @@ class _RangeReader:
                 failure = error
             waited_ms = (time.monotonic() - began) * 1000
             if not self._worth_waiting(failure, waited_ms):
+                if self._may_pass_over(failure):
+                    return None
                 raise self._explained(failure, waited_ms) from failure
             self._brokers.forget(self._partition)
             attempt += 1
-            time.sleep(min(1.0, 0.05 * 2**attempt) * random.uniform(0.8, 1.2))
+            time.sleep(min(1.0, 0.05 * 2 ** min(attempt, 5)) * random.uniform(0.8, 1.2))
 
     def _attempt(self) -> PartitionData | None:
         if self._sent_for != self._position:
@@ -186,15 +190,11 @@ class _RangeReader:
                     limit_bytes=ROWS_BYTES,
                 )
             except ProtocolError as error:
-                raise ProtocolError(
-                    f"{self._partition} holds a corrupt batch at or after offset {position}: {error}; "
-                    "ask the broker's operator to check its disk, or read from behind that batch "
-                    "with startingOffsets"
-                ) from error
+                raise self._corrupt(position, str(error)) from error
             if decoded.batch is not None and decoded.batch.num_rows:
                 yield decoded.batch
             if decoded.next_offset <= position:
-                return
+                raise self._corrupt(position, "it has no end")
             position = decoded.next_offset
 
     # --- what goes wrong
@@ -216,18 +216,26 @@ class _RangeReader:
         return True
 
     def _worth_waiting(self, failure: Exception, waited_ms: float) -> bool:
-        if isinstance(failure, ApiError):
-            if failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                return waited_ms < min(_DELETED_AFTER_MS, self._how.timeout_ms)
-            if not error_code(failure.code).retriable:
-                return False
-        elif not isinstance(failure, _NothingYet) and not is_retriable(failure):
+        if _is_unknown(failure):
+            return waited_ms < min(_DELETED_AFTER_MS, self._how.timeout_ms)
+        passing = isinstance(failure, _NothingYet) or is_retriable(failure)
+        return passing and waited_ms < self._how.timeout_ms
+
+    def _may_pass_over(self, failure: Exception) -> bool:
+        if self._how.fail_on_data_loss or not _is_unknown(failure):
             return False
-        return waited_ms < self._how.timeout_ms
+        warnings.warn(f"{self._partition} was deleted, and is passed over", stacklevel=2)
+        return True
+
+    def _corrupt(self, position: int, why: str) -> ProtocolError:
+        return ProtocolError(
+            f"{self._partition} holds a corrupt batch at or after offset {position}: {why}; ask the "
+            "broker's operator to check its disk, or read from behind that batch with startingOffsets"
+        )
 
     def _explained(self, failure: Exception, waited_ms: float) -> Exception:
         where = f"{self._partition} could not be read from offset {self._position} on"
-        if isinstance(failure, ApiError) and failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        if _is_unknown(failure):
             return DataLoss(f"{where}: the topic was deleted. {HOW_TO_ACCEPT_LOSS}")
         return OttlaError(
             f"{where}, within {waited_ms:.0f} ms: {failure}; kafkaConsumer.pollTimeoutMs is the longest wait"
@@ -238,6 +246,10 @@ HOW_TO_ACCEPT_LOSS: Final = (
     "Set the option failOnDataLoss to false to go on without them, or begin elsewhere with "
     "startingOffsets and, for a stream, a new checkpointLocation"
 )
+
+
+def _is_unknown(failure: Exception) -> bool:
+    return isinstance(failure, ApiError) and failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def end_offset(records: bytes | bytearray | memoryview, position: int) -> int:

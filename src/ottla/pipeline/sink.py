@@ -23,12 +23,13 @@ from ottla.client.producer_settings import ProducerSettings
 from ottla.pipeline.options import meaningless
 from ottla.pipeline.sink_commit import (
     abort_parts,
+    abort_unheard,
     claim_of,
     commit_parts,
     newest_generation,
     row_count,
 )
-from ottla.pipeline.sink_digest import batch_digest
+from ottla.pipeline.sink_digest import batch_digest, query_id_of
 from ottla.pipeline.sink_message import Claim, PartMessage, write_stage
 from ottla.pipeline.sink_options import (
     AT_LEAST_ONCE,
@@ -132,7 +133,14 @@ class StreamSink(DataSourceStreamArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Give all parts of the batch up."""
         parts = _parts(messages)
-        abort_parts(self._work.settings, claim_of(parts), newest_generation(parts))
+        claim, settings = claim_of(parts), self._work.settings
+        if claim is not None:
+            abort_parts(settings, claim, newest_generation(parts))
+        elif self._once:
+            # Only the tasks know the run; the sink's name is also in the checkpoint.
+            named = self._options.sink_id or query_id_of(self._options.checkpoint_location)
+            if named is not None:
+                abort_unheard(settings, named, batch_id)
 
 
 def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchSink:

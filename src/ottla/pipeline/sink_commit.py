@@ -69,6 +69,18 @@ def abort_parts(settings: ProducerSettings, claim: Claim | None, generation: int
         log.warning("a failed batch was not aborted at once", sink=claim.sink_id, why=error)
 
 
+def abort_unheard(settings: ProducerSettings, sink_id: str, batch: int) -> None:
+    """Give up a stream's batch of which no task told anything; only one that is still open, and of no later run."""
+    link = link_to(settings)
+    groups = TxnGroups(link.cluster)
+    try:
+        found = link.run(groups.describe(sink_id))
+        if any(slot.batch == batch for slot in found.slots):
+            link.run(groups.abort(sink_id, found.generation, timeout_ms=_ABORT_TIMEOUT_MS))
+    except OttlaError as error:
+        log.warning("a failed batch was not aborted at once", sink=sink_id, why=error)
+
+
 def newest_generation(messages: Sequence[PartMessage]) -> int:
     """The generation in which parts were written, NO_GENERATION if none was."""
     return max((message.generation for message in messages), default=NO_GENERATION)

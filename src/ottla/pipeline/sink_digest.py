@@ -8,6 +8,7 @@ checkpoint that was begun anew, whose offsets may look like the old ones.
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -21,6 +22,18 @@ def batch_digest(query_id: str, checkpoint_location: str | None, batch: int, row
     if offsets is None:
         return f"{query_id} rows {rows}"
     return f"{query_id} offsets {hashlib.sha256(offsets.encode()).hexdigest()}"
+
+
+def query_id_of(checkpoint_location: str | None) -> str | None:
+    """The id of the query that a checkpoint belongs to, where it can be read."""
+    directory = _local(checkpoint_location)
+    if directory is None:
+        return None
+    try:
+        found: str = json.loads((directory / "metadata").read_text())["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found
 
 
 def _source_offsets(checkpoint_location: str | None, batch: int) -> str | None:

@@ -8,7 +8,12 @@ from typing import Final
 
 from ottla.base.errors import ConfigError
 from ottla.base.units import DAY_MS, MINUTE_MS, SECOND_MS
-from ottla.client.producer_settings import ALL_IN_SYNC, ProducerSettings, check_producer
+from ottla.client.producer_settings import (
+    ALL_IN_SYNC,
+    MOST_IN_FLIGHT_WITH_IDEMPOTENCE,
+    ProducerSettings,
+    check_producer,
+)
 from ottla.client.settings import WITHOUT_EFFECT, read_settings, rows_of
 from ottla.config.kinds import Bool, Long, OneOf, OptionalText
 from ottla.config.setting import setting
@@ -125,7 +130,10 @@ def exactly_once(settings: ProducerSettings) -> ProducerSettings:
                 "kafka.acks", settings.acks, "exactly once needs all; or set delivery=at_least_once"
             )
         settings = replace(settings, acks=ALL_IN_SYNC)
-    return replace(settings, enable_idempotence=True)
+    in_flight = min(settings.max_in_flight_requests_per_connection, MOST_IN_FLIGHT_WITH_IDEMPOTENCE)
+    return replace(
+        settings, enable_idempotence=True, max_in_flight_requests_per_connection=in_flight
+    )
 
 
 def _check_identity(read: SinkOptions, streaming: bool) -> None:

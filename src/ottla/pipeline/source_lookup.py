@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.base.ids import TopicPartition
+from ottla.client.errors import api_error, error_code
 from ottla.client.settings import AdminSettings, is_known
 from ottla.client.sync_admin import SyncAdmin
 from ottla.client.view import Topic
@@ -16,7 +17,9 @@ from ottla.pipeline.offsets import EARLIEST, LATEST, Bound, Offsets, names
 from ottla.pipeline.source_options import SourceOptions
 from ottla.protocol.errors import ErrorCode
 
-NO_RECORD_AS_LATE = -1
+NO_RECORD_AS_LATE: Final = -1
+_SETTLING_S: Final = 1.0
+_LOOK_AGAIN_S: Final = 0.1
 
 
 class Lookup:
@@ -58,19 +61,34 @@ class Lookup:
         return [TopicPartition(topic.name, p.index) for topic in wanted for p in topic.partitions]
 
     def _topics(self, wanted: Iterable[str]) -> list[Topic]:
-        view = self._refreshed(sorted(wanted))
-        found = [view.topics[name] for name in sorted(wanted) if name in view.topics]
-        missing = [t for t in found if t.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-        if missing and self.options.fail_on_data_loss:
-            raise OttlaError(
-                f"there is no topic {missing[0].name} at {self.options.bootstrap_servers}; create it, "
-                "or check the option that names it (if it was deleted while a query ran, start the "
-                "query with another checkpointLocation, or with failOnDataLoss=false)"
-            )
+        found = self._settled(sorted(wanted))
         for topic in found:
-            if topic.error and topic not in missing:
-                raise ApiError(topic.error, f"topic {topic.name}: error code {topic.error}")
+            if topic.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                if self.options.fail_on_data_loss:
+                    raise OttlaError(self._missing(topic.name))
+            elif topic.error:
+                raise api_error(
+                    topic.error, f"topic {topic.name}: {error_code(topic.error).message}"
+                )
         return [topic for topic in found if not topic.error]
+
+    def _settled(self, wanted: list[str]) -> list[Topic]:
+        """The topics; what is wrong with one may pass, as while a leader is elected or word spreads."""
+        deadline = time.monotonic() + _SETTLING_S
+        while True:
+            view = self._refreshed(wanted)
+            found = [view.topics[name] for name in wanted if name in view.topics]
+            passing = [t for t in found if t.error and error_code(t.error).retriable]
+            if not passing or time.monotonic() > deadline:
+                return found
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _missing(self, topic: str) -> str:
+        return (
+            f"there is no topic {topic} at {self.options.bootstrap_servers}; create it, or check the "
+            "option that names it (if it was deleted while a query ran, start the query with another "
+            "checkpointLocation, or with failOnDataLoss=false)"
+        )
 
     def _all_topics(self) -> list[Topic]:
         return [each for each in self._refreshed(None).topics.values() if not each.error]

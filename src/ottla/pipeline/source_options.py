@@ -45,16 +45,19 @@ _JAVA_ONLY: Final = frozenset(
         "share.acknowledgement.mode",
     )
 )
+_REFUSED: Final = {
+    "auto.offset.reset": "Spark keeps the offsets; say where to begin with startingOffsets",
+    "enable.auto.commit": "offsets are committed with each batch, never in between",
+    "interceptor.classes": "there is no Java here to run an interceptor",
+    "key.deserializer": "keys are binary; use a function of Spark on the column, such as cast",
+    "value.deserializer": "values are binary; use a function of Spark on the column, such as cast",
+}
 SOURCE_CLIENT: Final = ClientNames(
     used=_USED,
-    without_meaning=(frozenset(rows_of(ConsumerSettings)) | WITHOUT_EFFECT | _JAVA_ONLY) - _USED,
-    refused={
-        "auto.offset.reset": "Spark keeps the offsets; say where to begin with startingOffsets",
-        "enable.auto.commit": "offsets are committed with each batch, never in between",
-        "interceptor.classes": "there is no Java here to run an interceptor",
-        "key.deserializer": "keys are binary; use a function of Spark on the column, such as cast",
-        "value.deserializer": "values are binary; use a function of Spark on the column, such as cast",
-    },
+    without_meaning=(frozenset(rows_of(ConsumerSettings)) | WITHOUT_EFFECT | _JAVA_ONLY)
+    - _USED
+    - frozenset(_REFUSED),
+    refused=_REFUSED,
 )
 
 

@@ -10,6 +10,7 @@ from ottla.client.errors import check
 from ottla.pipeline.writing import Slot
 from ottla.protocol.apis.abort_txn_group import AbortTxnGroupRequest
 from ottla.protocol.apis.commit_txn_group import CommitTxnGroupRequest, GroupSlot
+from ottla.protocol.apis.describe_sinks import DescribedSink, DescribeSinksRequest
 from ottla.protocol.apis.open_sink import OpenSinkRequest
 from ottla.protocol.apis.open_sink_slot import OpenSinkSlotRequest
 from ottla.protocol.schema import Request
@@ -79,6 +80,15 @@ class TxnGroups:
             ],
         )
         await self._ask(sink_id, request, timeout_ms=timeout_ms)
+
+    async def describe(self, sink_id: str) -> DescribedSink:
+        """What the coordinator knows of a sink."""
+        request = DescribeSinksRequest(sink_ids=[sink_id])
+        answer = await self._cluster.ask_coordinator(sink_id, request, kind=TRANSACTION)
+        check(answer.error_code)
+        found: DescribedSink = answer.sinks[0]
+        check(found.error_code, found.error_message)
+        return found
 
     async def abort(self, sink_id: str, generation: int, *, timeout_ms: int) -> None:
         """Nothing that open slots have written counts."""

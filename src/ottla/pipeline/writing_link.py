@@ -29,19 +29,23 @@ class Link:
         self.settings = settings
         self.thread = LoopThread("ottla-sink")
         self.cluster = Cluster(settings)
+        self._sinks: bool | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine."""
         return self.thread.run(work)
 
     def has_sinks(self) -> bool:
-        """Whether the brokers know sinks: ottla does, Apache Kafka does not."""
-        return self.run(self._has_sinks())
+        """Whether the brokers know sinks: ottla does, Apache Kafka does not; asked for once."""
+        if self._sinks is None:
+            meeting = keep_trying(
+                self._meet, within_ms=FIRST_MEETING_MS, backoff=self.cluster.backoff()
+            )
+            self._sinks = self.run(meeting)
+        return self._sinks
 
-    async def _has_sinks(self) -> bool:
-        connection = await keep_trying(
-            self.cluster.connection, within_ms=FIRST_MEETING_MS, backoff=self.cluster.backoff()
-        )
+    async def _meet(self) -> bool:
+        connection = await self.cluster.connection()
         await self.cluster.refresh()
         return connection.serves(ApiKey.OPEN_SINK)
 

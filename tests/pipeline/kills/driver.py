@@ -14,7 +14,7 @@ from tests.pipeline.kills.job import Job
 from tests.support.waiting import wait_for
 
 REPOSITORY = Path(__file__).parents[3]
-LONGEST_RUN_S = 240
+LONGEST_RUN_S = 900
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 
 

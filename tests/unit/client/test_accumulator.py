@@ -55,6 +55,17 @@ def test_records_after_a_batch_was_sent_begin_a_new_one() -> None:
     assert add(made) is second
 
 
+def test_a_batch_that_was_filled_elsewhere_waits_behind_the_others() -> None:
+    made = accumulator()
+    first = add(made)
+    other = Batch(TARGET, 0, 1000, 0, "elsewhere")
+    other.encoder.append(None, b"v", (), 0)
+    made.enqueue(other)
+    assert made.buffered_bytes == first.encoder.size_bytes + other.encoder.size_bytes
+    assert [made.take(made.queue(TARGET)) for _ in range(2)] == [first, other]
+    assert first.number < other.number
+
+
 def test_memory_is_given_back_when_a_batch_is_done() -> None:
     made = accumulator()
     batch = add(made, bytes(100))

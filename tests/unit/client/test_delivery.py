@@ -86,3 +86,4 @@ def test_a_batch_in_two_parts_is_done_when_both_are() -> None:
     first.resolve(70, -1, None)
     assert deliveries[0].result(0).offset == 70
     assert [str(delivery.outcome()[1]) for delivery in deliveries[1:]] == ["too large"] * 2
+    assert str(outcome.failure()) == "too large"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.pipeline.sink_digest import batch_digest
+from ottla.pipeline.sink_digest import batch_digest, query_id_of
 
 METADATA = '{"batchWatermarkMs":0,"batchTimestampMs":%d,"conf":{}}'
 
@@ -48,3 +48,12 @@ def test_a_torn_file_counts_as_none(tmp_path: Path) -> None:
 def test_another_query_has_another_digest(tmp_path: Path) -> None:
     wrote(tmp_path, 0, "{}")
     assert batch_digest("q", str(tmp_path), 0, 1) != batch_digest("r", str(tmp_path), 0, 1)
+
+
+def test_a_checkpoint_tells_its_query(tmp_path: Path) -> None:
+    assert query_id_of(None) is None
+    assert query_id_of(str(tmp_path)) is None
+    (tmp_path / "metadata").write_text('{"id":"q"}')
+    assert query_id_of(str(tmp_path)) == "q"
+    (tmp_path / "metadata").write_text("torn")
+    assert query_id_of(str(tmp_path)) is None

@@ -18,7 +18,6 @@ from ottla.broker.partition_answers import error_codes, existing
 from ottla.broker.repeated_commits import RepeatedCommit, recall, remember
 from ottla.broker.reply import Reply
 from ottla.cluster.image import TopicImage
-from ottla.coordination.decision import Token
 from ottla.coordination.groups.offset_requests import Commit, commit
 from ottla.coordination.groups.offsets import TopicToCommit
 from ottla.protocol.api_keys import ApiKey
@@ -53,11 +52,14 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
         return encode_response(response, context.version, context.correlation_id)
     if len(topics) == 1 and len(request.topics[0].partitions) == 1 and topics[0] is not None:
         answer = _all_kept(context.version, _names(context, request))
-        commit = RepeatedCommit(context.client_id, request, topics[0], asked, answer)
-        remember(context, frame, pos, commit)
+        may_repeat = RepeatedCommit(context.client_id, request, topics[0], asked, answer)
+        remember(context, frame, pos, may_repeat)
+    groups = context.broker.groups
     return ask_raw(
         context,
-        lambda token: _write(context, asked, token),
+        lambda token: groups.write(
+            asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+        ),
         lambda answer: (
             _kept(context, request, answer) or _response(context, request, topics, answer)
         ),
@@ -72,12 +74,13 @@ def _commit_again(context: RequestContext, repeated: RepeatedCommit) -> Reply:
             return _answer(context, repeated.answer)
         return _response(context, repeated.request, [repeated.topic], answer)
 
-    return ask_raw(context, lambda token: _write(context, repeated.asked, token), render)
-
-
-def _write(context: RequestContext, asked: Commit, token: Token) -> None:
-    context.broker.groups.write(
-        asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+    asked, groups = repeated.asked, context.broker.groups
+    return ask_raw(
+        context,
+        lambda token: groups.write(
+            asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+        ),
+        render,
     )
 
 

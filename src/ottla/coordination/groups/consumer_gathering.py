@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 GATHER: Final = "gather"
 """The timer that ends the gathering of a group."""
 
-# How long one that is alone waits for another, and several at least for one more: half as long again as they have waited,
-# since a crowd that comes slowly is one that the machine is slow for. And how long they wait in all.
+# How long one that is alone waits for another, and several at least for one more; where they come slowly, since the
+# machine is busy, it is half of the time that they have taken so far. And how long they wait in all.
 ALONE_MS: Final = 2
 TOGETHER_MS: Final = 5
 LONGEST_MS: Final = 200

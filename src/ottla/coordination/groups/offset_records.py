@@ -83,11 +83,18 @@ def _no_position(partition: int, error: int) -> Committed:
 
 def encode_key(group_id: str, topic: str, partition: int) -> bytes:
     """The key under which a position is kept."""
-    return key_prefix(group_id, topic) + _INT32.pack(partition)
+    return _key_prefix(group_id, topic) + _INT32.pack(partition)
+
+
+# Consumers commit the same partitions over and over.
+@lru_cache(maxsize=4096)
+def key_of(group_id: str, topic: str, partition: int) -> tuple[OffsetKey, bytes]:
+    """Whose position, and the key under which it is kept."""
+    return OffsetKey(group_id, topic, partition), encode_key(group_id, topic, partition)
 
 
 @lru_cache(maxsize=4096)
-def key_prefix(group_id: str, topic: str) -> bytes:
+def _key_prefix(group_id: str, topic: str) -> bytes:
     """What the keys of all partitions of a topic have in common: only the partition's four bytes are missing."""
     group, name = group_id.encode(), topic.encode()
     return b"".join(
@@ -123,7 +130,13 @@ def encode_value(committed: Committed) -> bytes:
 
 def topic_tags(topic_id: UUID) -> bytes:
     """The end of a value, which says of which topic the position is; nothing for a topic without an id."""
-    return _TAGGED_TOPIC_ID + topic_id.bytes if topic_id.int else _NO_TAGS
+    return _topic_tags(topic_id.int)
+
+
+# By number: the hash of a UUID is a Python function.
+@lru_cache(maxsize=4096)
+def _topic_tags(number: int) -> bytes:
+    return _TAGGED_TOPIC_ID + number.to_bytes(16, "big") if number else _NO_TAGS
 
 
 def encode_position(

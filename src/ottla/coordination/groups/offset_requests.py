@@ -60,21 +60,19 @@ class Fetch(NamedTuple):
 
 def commit(shard: OffsetShard, asked: Commit, token: Token, now_ms: int) -> Decision:
     """Keep positions, at once or when the transaction commits; answered with an error code for each partition."""
-    group = shard.groups.get(asked.group_id)
+    group_id, topics, _, member_id, _, _, client_id, retention_ms, transactional = asked
+    group = shard.groups.get(group_id)
     error = _commit_error(group, asked)
     if error:
         return refuse(token, error)
-    if group is not None and asked.transactional is None:
-        group.committed_by(asked.member_id, now_ms)
+    if group is not None and transactional is None:
+        group.committed_by(member_id, now_ms)
+    author = _author(member_id, client_id)
     records, positions, errors = shard.offsets.commit(
-        asked.group_id,
-        asked.topics,
-        now_ms,
-        author=_author(asked.member_id, asked.client_id),
-        retention_ms=asked.retention_ms,
+        group_id, topics, now_ms, author=author, retention_ms=retention_ms
     )
-    replay = partial(shard.place, positions, asked.transactional)
-    return tuple.__new__(Decision, (records, ((token, errors),), asked.transactional, None, replay))
+    replay = partial(shard.place, positions, transactional)
+    return tuple.__new__(Decision, (records, ((token, errors),), transactional, None, replay))
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,6 @@ work of a request is proportional to the partitions it names, whatever else the 
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -36,14 +35,13 @@ from ottla.coordination.groups.offset_records import (
     decode_value,
     encode_key,
     encode_position,
-    key_prefix,
+    key_of,
     topic_tags,
 )
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import ZERO_UUID
 
-_PARTITION: Final = struct.Struct(">i")
 _DEFAULT_RETENTION: Final = -1
 _POSITIONS_PER_CHECK: Final = 1_000
 _NO_TOPICS: Final[Mapping[str, Mapping[int, Committed]]] = MappingProxyType({})
@@ -146,7 +144,7 @@ class Offsets:
         errors: list[int] = []
         longest = self._limits.metadata_max_bytes
         for name, topic_id, partitions in topics:
-            prefix, tags = key_prefix(group_id, name), topic_tags(topic_id)
+            tags = topic_tags(topic_id)
             for asked in partitions:
                 metadata = asked.committed_metadata or ""
                 # Characters, not bytes, whatever the setting is called: so does Kafka.
@@ -156,12 +154,13 @@ class Offsets:
                 offset, leader_epoch = asked.committed_offset, asked.committed_leader_epoch
                 value = encode_position(offset, leader_epoch, metadata, now_ms, expire_ms, tags)
                 index = asked.partition_index
-                records.append((prefix + _PARTITION.pack(index), value))
+                at, key = key_of(group_id, name, index)
+                records.append((key, value))
                 if metadata or expire_ms != NO_EXPIRY:
                     position = decode_value(value, index)
                 else:
                     position = bare_position(offset, leader_epoch, now_ms, topic_id, index)
-                positions.append((tuple.__new__(OffsetKey, (group_id, name, index)), position))
+                positions.append((at, position))
                 errors.append(ErrorCode.NONE)
         self.history.announce(group_id, now_ms, author)
         metrics.OFFSET_COMMITS.value += len(records)

@@ -6,7 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from ottla.protocol.apis.delete_topics import DeleteTopicsRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from ottla.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
 from ottla.protocol.apis.list_groups import ListGroupsRequest
 from ottla.protocol.apis.offset_commit import (
     OffsetCommitRequest,
@@ -49,6 +51,47 @@ def test_an_offset_is_kept_with_its_text_and_epoch(client: Client, version: int)
     found = fetch(client, group, topic, [0, 1])
     assert [(each.offset, each.metadata) for each in found.values()] == [(5, "née"), (6, "née")]
     assert {each.leader_epoch for each in found.values()} == {0 if version >= 6 else -1}
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_the_same_partition_is_committed_over_and_over(client: Client, version: int) -> None:
+    topic, group = client.new_topic(2), new_group(client)
+    topic_id = id_of(client, topic) if version >= 10 else uuid.UUID(int=0)
+    for offset, metadata in ((5, None), (6, ""), (7, "née"), (3, None), (8, None)):
+        errors = commit(
+            client,
+            group,
+            topic,
+            {1: offset},
+            version=version,
+            topic_id=topic_id,
+            epoch=offset,
+            metadata=metadata,
+        )
+        assert errors == {1: 0}
+        found = fetch(client, group, topic, [1])[1]
+        assert (found.offset, found.metadata) == (offset, metadata or "")
+        assert found.leader_epoch == (offset if version >= 6 else -1)
+
+
+def test_a_topic_that_goes_is_missed_by_who_committed_there_before(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    assert [commit(client, group, topic, {0: offset}) for offset in (1, 2)] == [{0: 0}, {0: 0}]
+    client.ask(DeleteTopicsRequest(topic_names=[topic]), 5)
+    unknown = {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    wait_for(lambda: commit(client, group, topic, {0: 3}) == unknown, "the topic to go")
+
+
+def test_a_member_that_committed_before_is_refused_when_its_generation_is_over(
+    client: Client,
+) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    member = join(client, group, topic)
+    assert [commit_as(client, group, topic, member, offset) for offset in (1, 2)] == [0, 0]
+    leave = LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=member.member_id)])
+    assert client.ask(leave, 4).error_code == 0
+    assert commit_as(client, group, topic, member, 3) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert fetch(client, group, topic, [0])[0].offset == 2
 
 
 def test_no_text_is_an_empty_text(client: Client) -> None:

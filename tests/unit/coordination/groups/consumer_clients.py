@@ -1,6 +1,6 @@
 """Simulated consumers of a consumer group (KIP-848) and the shard they talk to, as the runtime would run it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -118,18 +118,34 @@ class Client:
 
     def join(self, *names: str, pattern: str | None = None, **fields: Any) -> int:
         """Join with a subscription; the error code."""
+        return self.heartbeat(**self._joining(names, pattern), **fields)
+
+    def begin_join(self, *names: str) -> Callable[[], int]:
+        """Ask to join without waiting for the answer; what takes it in later gives the error code."""
+        told: list[Any] = []
+        request, caller = self._request(**self._joining(names, None)), Caller(self.name, "/host", 1)
+        world = self.world
+        world.carry_out(world.shard.consumer_heartbeat(request, caller, told.append, world.now_ms))
+        return lambda: self._take(*told)
+
+    def _joining(self, names: Sequence[str], pattern: str | None) -> dict[str, Any]:
         self.epoch, self.owned, self.to_revoke = 0, set(), set()
-        return self.heartbeat(
-            subscribed_topic_names=list(names),
-            subscribed_topic_regex=pattern,
-            rebalance_timeout_ms=fields.pop("rebalance_timeout_ms", 30_000),
-            topic_partitions=[],
-            **fields,
-        )
+        return {
+            "subscribed_topic_names": list(names),
+            "subscribed_topic_regex": pattern,
+            "topic_partitions": [],
+        }
 
     def heartbeat(self, *, lost: bool = False, **fields: Any) -> int:
         """Say that it lives, and what it owns; the error code. The answer may get lost."""
-        request = ConsumerGroupHeartbeatRequest(
+        request, caller = self._request(**fields), Caller(self.name, "/host", 1)
+        answer = self.world.ask(self.world.shard.consumer_heartbeat, request, caller)
+        return self._take(answer, lost=lost)
+
+    def _request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
+        if "subscribed_topic_names" in fields and not self.epoch:
+            fields.setdefault("rebalance_timeout_ms", 30_000)
+        return ConsumerGroupHeartbeatRequest(
             group_id=GROUP,
             member_id=fields.pop("member_id", self.member_id),
             member_epoch=fields.pop("member_epoch", self.epoch),
@@ -137,8 +153,8 @@ class Client:
             topic_partitions=fields.pop("topic_partitions", self.claims()),
             **fields,
         )
-        caller = Caller(self.name, "/host", 1)
-        answer = self.world.ask(self.world.shard.consumer_heartbeat, request, caller)
+
+    def _take(self, answer: Any, *, lost: bool = False) -> int:
         if isinstance(answer, ApiError):
             if answer.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
                 self.epoch, self.owned, self.to_revoke = 0, set(), set()

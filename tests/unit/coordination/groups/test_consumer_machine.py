@@ -14,6 +14,7 @@ from hypothesis.stateful import (
 )
 
 from ottla.coordination.groups.consumer import ConsumerGroup, all_partitions
+from ottla.coordination.groups.consumer_gathering import TOGETHER_MS
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World
 
@@ -52,6 +53,18 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         assert code in (0, ErrorCode.GROUP_MAX_SIZE_REACHED)
         if not code:
             self.clients.append(client)
+
+    @rule(data=st.data(), asking=st.lists(SUBSCRIPTIONS, min_size=2, max_size=3))
+    def new_members_together(self, data: st.DataObject, asking: list[list[str]]) -> None:
+        """Several join at one moment; one of them may be gone before it is told what it gets."""
+        newcomers = [Client(self.world, next(self.names)) for _ in asking]
+        takes = [new.begin_join(*names) for new, names in zip(newcomers, asking, strict=True)]
+        if data.draw(st.booleans()):
+            newcomers[0].leave()
+        self.world.advance(TOGETHER_MS)
+        for client, take in zip(newcomers, takes, strict=True):
+            if not take():
+                self.clients.append(client)
 
     @precondition(lambda self: self.clients)
     @rule(data=st.data(), lost=st.booleans(), says=st.booleans())

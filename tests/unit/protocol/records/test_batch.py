@@ -12,6 +12,7 @@ from ottla.protocol.records.batch import (
     iter_headers,
     parse_header,
     patch_offset_and_epoch,
+    patch_producer,
     patch_timestamps,
 )
 from ottla.protocol.records.builder import build_batch
@@ -103,6 +104,15 @@ def test_patched_timestamps_have_a_crc_that_others_accept(log_append_time):
     assert header.is_log_append_time is log_append_time
     assert header.is_transactional
     assert header.max_timestamp == NOW_MS + 77
+    assert DefaultRecordBatch(log[6:]).validate_crc()
+
+
+def test_a_patched_producer_has_a_crc_that_others_accept():
+    log = bytearray(b"before" + BATCH)
+    patch_producer(log, 6, len(BATCH), 77, 5, 1234)
+    header = parse_header(log, 6)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (77, 5, 1234)
+    assert header.is_transactional
     assert DefaultRecordBatch(log[6:]).validate_crc()
 
 
