@@ -13,7 +13,7 @@ from tests.workload.writers import Transaction
 
 AT_ONCE = 50
 OFFSETS_S = 3.0
-OFFSETS_PATIENCE_S = 9.0
+OFFSETS_PATIENCE_S = 6.0
 """librdkafka 2.16 keeps asking the broker that coordinated the group when it dies between two requests of one call, and
 never hears of another: then only a new client helps."""
 ATTEMPT = "~"

@@ -19,7 +19,7 @@ KEYED = ":"
 """Stands in a value behind the key of its record."""
 ABORT_TIMEOUT_S = 0.2
 """librdkafka waits as long as it may for answers that were lost, and gives up only when it is asked to abort again."""
-ABORT_PATIENCE_S = 10.0
+ABORT_PATIENCE_S = 4.0
 """Then only a new client helps: one whose group's coordinator has moved may ask the old one for ever (see Copier)."""
 
 
