@@ -93,6 +93,20 @@ def test_a_batch_reads_all_there_is(reads: Reads, numbers: str) -> None:
     assert found == [(partition, offset) for partition in (0, 1) for offset in range(20)]
 
 
+def test_times_are_the_same_moments_in_every_time_zone(reads: Reads, numbers: str) -> None:
+    frame = reads.frame(subscribe=numbers).where("partition = 0 and offset = 1")
+    before = reads.spark.conf.get("spark.sql.session.timeZone")
+    try:
+        for zone, shown in (("UTC", "22:13:21"), ("Asia/Kolkata", "03:43:21")):
+            reads.spark.conf.set("spark.sql.session.timeZone", zone)
+            [row] = frame.selectExpr(
+                "unix_millis(timestamp) ms", "string(timestamp) text"
+            ).collect()
+            assert (row.ms, row.text[11:]) == (T0_MS + 1000, shown)
+    finally:
+        reads.spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
 def test_offsets_bound_a_batch(reads: Reads, numbers: str) -> None:
     found = reads.offsets(
         subscribe=numbers,

@@ -6,7 +6,7 @@ import pytest
 
 from ottla.base.errors import OttlaError, ProtocolError
 from ottla.base.ids import TopicPartition
-from ottla.pipeline.reading import DataLoss, Reading, read_range
+from ottla.pipeline.reading import ROWS_BYTES, DataLoss, Reading, read_range
 from ottla.pipeline.reading_brokers import brokers_for
 from ottla.pipeline.source_ranges import Range
 from tests.pipeline.topics import delete_before, delete_topic
@@ -116,3 +116,14 @@ def test_a_corrupt_batch_is_named(broker: OttlaBroker, topic: str) -> None:
         ProtocolError, match=f"{topic}-0 holds a corrupt batch at or after offset 29"
     ):
         values(topic, how(broker))
+
+
+def test_what_compresses_well_comes_in_parts(broker: OttlaBroker) -> None:
+    topic = create_topic(broker.bootstrap)
+    produce(broker.bootstrap, topic, [bytes(500_000)] * 160, compression_type="zstd")
+    client = {"bootstrap.servers": broker.bootstrap}
+    batches = read_range(whole(topic, 160), Reading(client, False, False, True, 20_000))
+    sizes = [batch.nbytes for batch in batches]
+    assert len(sizes) > 1
+    assert max(sizes) <= ROWS_BYTES + 1_000_000
+    assert sum(sizes) >= 80_000_000

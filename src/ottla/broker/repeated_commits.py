@@ -18,12 +18,11 @@ from ottla.protocol.encoders import encoder
 _FIRST_VERSION: Final = 6
 _FIRST_FLEXIBLE: Final = 8
 _MOST_KNOWN: Final = 4096
+_LARGEST: Final = 1024
 # What follows a partition's number: offset, leader epoch, then no metadata (null or empty) and, where the request is
 # flexible, no tagged fields of the partition, of its topic and of the request.
-_PLAIN_END: Final = Struct(">qih")
-_FLEXIBLE_END: Final = Struct(">qiI")
-_NOTHING_PLAIN: Final = (0, -1)
-_NOTHING_FLEXIBLE: Final = (0x01_000000, 0x00_000000)
+_PLAIN: Final = Struct(">qih"), (0, -1)
+_FLEXIBLE: Final = Struct(">qiI"), (0x01_000000, 0x00_000000)
 
 
 class RepeatedCommit:
@@ -53,14 +52,15 @@ _known: dict[tuple[int, bytes], RepeatedCommit] = {}
 def recall(context: RequestContext, frame: memoryview, pos: int) -> RepeatedCommit | None:
     """The commit in a frame, its position set, if one like it came before; it is good for this turn of the loop."""
     version = context.version
-    is_flexible = version >= _FIRST_FLEXIBLE
-    end = _FLEXIBLE_END if is_flexible else _PLAIN_END
+    end, nothings = _FLEXIBLE if version >= _FIRST_FLEXIBLE else _PLAIN
     begin = len(frame) - end.size
+    if begin > _LARGEST:
+        return None
     known = _known.get((version, bytes(frame[pos:begin])))
     if known is None or known.client_id != context.client_id:
         return None
     offset, leader_epoch, nothing = end.unpack_from(frame, begin)
-    if nothing not in (_NOTHING_FLEXIBLE if is_flexible else _NOTHING_PLAIN):
+    if nothing not in nothings:
         return None
     # The topic may have been deleted since, or made anew.
     if context.broker.metadata.image.topics.get(known.topic.name) is not known.topic:
@@ -73,7 +73,7 @@ def recall(context: RequestContext, frame: memoryview, pos: int) -> RepeatedComm
 def remember(context: RequestContext, frame: memoryview, pos: int, commit: RepeatedCommit) -> None:
     """Keep what a commit of one position that exists says, in case it comes again."""
     version = context.version
-    if version < _FIRST_VERSION or commit.position.committed_metadata:
+    if version < _FIRST_VERSION or commit.position.committed_metadata or len(frame) > _LARGEST:
         return
     is_flexible = version >= _FIRST_FLEXIBLE
     canonical = bytearray()
@@ -82,5 +82,5 @@ def remember(context: RequestContext, frame: memoryview, pos: int, commit: Repea
         return  # tagged fields are in it
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    end = _FLEXIBLE_END if is_flexible else _PLAIN_END
+    end, _ = _FLEXIBLE if is_flexible else _PLAIN
     _known[version, bytes(frame[pos : len(frame) - end.size])] = commit

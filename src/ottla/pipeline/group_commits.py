@@ -23,6 +23,8 @@ DEFAULT_PREFIX: Final = "spark-ottla-source"
 _EVERY_S: Final = 1.0
 """How often a busy stream commits; one that comes to rest does so at once."""
 _LONGEST_S: Final = 5.0
+_AFTER_FAILURE_S: Final = 1.0
+"""An idle stream looks for records a hundred times a second; what failed is not tried that often."""
 _DIGITS: Final = 12
 
 
@@ -43,19 +45,21 @@ class GroupCommits:
         self._admin = admin
         self._committed: Mapping[TopicPartition, int] = {}
         self._not_before = 0.0
+        self._retry_at = 0.0
         self._warned = False
 
     def offer(self, processed: Mapping[TopicPartition, int], *, idle: bool) -> None:
         """Commit what was processed, at once if the stream is idle, else now and then."""
-        if not processed or processed == self._committed:
+        now = time.monotonic()
+        due = self._retry_at if idle else max(self._retry_at, self._not_before)
+        if not processed or processed == self._committed or now < due:
             return
-        if not idle and time.monotonic() < self._not_before:
-            return
-        self._not_before = time.monotonic() + _EVERY_S
+        self._not_before = now + _EVERY_S
         try:
             self._admin.thread.run(self._commit(processed))
             self._committed = dict(processed)
         except (OttlaError, TimeoutError) as error:
+            self._retry_at = time.monotonic() + _AFTER_FAILURE_S
             self._complain(error)
 
     async def _commit(self, processed: Mapping[TopicPartition, int]) -> None:

@@ -18,7 +18,7 @@ from ottla.pipeline.security_options import understood_security
 T = TypeVar("T", bound="PipelineOptions")
 
 CLIENT_PREFIX: Final = "kafka."
-_OF_SPARK: Final = frozenset(("path", "checkpointlocation", "queryname", "outputmode", "header"))
+_OF_SPARK: Final = frozenset(("path", "checkpointlocation", "queryname", "outputmode"))
 """What Spark itself puts among the options."""
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from ottla.base.ids import TopicPartition
 from ottla.pipeline.group_commits import GroupCommits, group_of
 from ottla.pipeline.offsets import Offsets, from_json, names, to_json
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, read_range
@@ -132,7 +133,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._target = self._latest
         return self._latest
 
-    def _begin(self, partition: Any, processed: Offsets) -> int:
+    def _begin(self, partition: TopicPartition, processed: Offsets) -> int:
         """Where a partition goes on; one that is new, at its earliest offset."""
         if partition in processed:
             return processed[partition]

@@ -4,6 +4,8 @@ import pytest
 from pyspark.sql.datasource import DataSourceReader
 
 from ottla.pipeline.source import OttlaSource
+from ottla.pipeline.source_batch import reading
+from ottla.pipeline.source_options import read_source_options
 from pyspark_ottla import DefaultSource
 
 OPTIONS = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "t"}
@@ -27,3 +29,21 @@ def test_spark_does_not_notice_push_down_while_it_is_off() -> None:
     reader = source.reader(source.schema())
     assert reader.pushFilters.__func__ is DataSourceReader.pushFilters
     assert reader.pushFilters([]) == []
+
+
+def test_tasks_are_told_how_to_read() -> None:
+    how = reading(
+        read_source_options(
+            OPTIONS
+            | {
+                "kafkaConsumer.pollTimeoutMs": "77",
+                "failOnDataLoss": "false",
+                "includeHeaders": "true",
+                "kafka.isolation.level": "read_committed",
+                "kafka.max.partition.fetch.bytes": "1000",
+            }
+        )
+    )
+    assert how.timeout_ms == 77
+    assert (how.fail_on_data_loss, how.headers, how.read_committed) == (False, True, True)
+    assert how.client["max.partition.fetch.bytes"] == "1000"

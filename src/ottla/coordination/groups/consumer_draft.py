@@ -72,7 +72,7 @@ class Draft:
 
     def introduce(self, before: Member, after: Member) -> bool:
         """A member says of itself what `after` says; whether its subscription is another than before."""
-        if after != before:
+        if after is not before and after != before:
             self.records.append(after.subscription_record(self.group.group_id))
         self._changed[after.member_id] = after
         former, pattern = before.pattern or "", after.pattern or ""

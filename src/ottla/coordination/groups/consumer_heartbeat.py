@@ -126,7 +126,7 @@ def _not_written(group: ConsumerGroup, member_id: str, now_ms: int) -> Decision:
 
 
 def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
-    """Assign for all who have come to an empty group, and tell them."""
+    """Assign for all who have come, and tell them."""
     draft = Draft(group, now_ms)
     draft.assign()
     waiting = group.gathering.waiting
@@ -182,6 +182,8 @@ def _find(
 
 def _updated(before: Member, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Member:
     """The member with what it says; what it leaves out is as it was."""
+    if _says_nothing_new(before, request, caller):
+        return before
     names = request.subscribed_topic_names
     return replace(
         before,
@@ -200,6 +202,22 @@ def _updated(before: Member, request: ConsumerGroupHeartbeatRequest, caller: Cal
         client_id=caller.client_id,
         client_host=caller.host,
         classic=None,
+    )
+
+
+def _says_nothing_new(
+    before: Member, request: ConsumerGroupHeartbeatRequest, caller: Caller
+) -> bool:
+    """Whether a request says of its sender only that it lives, and what it owns: nearly all are of this kind."""
+    return (
+        request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
+        and request.rebalance_timeout_ms == _UNCHANGED_TIMEOUT
+        and request.server_assignor is None
+        and request.rack_id is None
+        and request.instance_id in (None, before.instance_id)
+        and before.classic is None
+        and (before.client_id, before.client_host) == (caller.client_id, caller.host)
     )
 
 

@@ -92,11 +92,25 @@ def test_nobody_waits_for_ever_while_others_keep_coming() -> None:
     assert given(first)
 
 
-def test_who_comes_later_is_assigned_for_at_once() -> None:
-    world = world_with(2)
-    start(world, ["a", "b"])
+def test_who_comes_later_waits_for_what_the_others_give_up() -> None:
+    world = world_with(4)
+    answers = start(world, ["a", "b"])
     world.advance(TOGETHER_MS)
-    assert given(ask(world, "c")) == []
+    later = start(world, ["c", "d"])
+    world.advance(TOGETHER_MS)
+    assert [given(told) for told in later.values()] == [[], []]
+    assert answers["a"][0].member_epoch < later["c"][0].member_epoch == later["d"][0].member_epoch
+
+
+def test_one_of_the_others_that_reports_meanwhile_is_led_on_at_once() -> None:
+    world = world_with(2)
+    [first] = start(world, ["a"]).values()
+    world.advance(ALONE_MS)
+    second = ask(world, "b")
+    [told] = ask(world, "a", epoch=first[0].member_epoch)
+    assert len(told.assignment.topic_partitions[0].partitions) == 1
+    world.advance(TOGETHER_MS)
+    assert len(given(second)) <= 1
 
 
 def test_a_large_group_is_told_in_parts_and_is_of_one_epoch() -> None:
