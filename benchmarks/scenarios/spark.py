@@ -12,6 +12,7 @@ from typing import Any, cast
 from benchmarks.clients import finish_client, run_client, running_client
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
+from benchmarks.processes import cpu_seconds
 from benchmarks.results import Measured, Row
 from benchmarks.scenarios.scenario import Part, Scale, Scenario
 from benchmarks.spark import SparkKafka, SparkOttla
@@ -105,7 +106,8 @@ class Throughput(SparkScenario):
         title = f"{'read' if work == 'drain' else 'read and write back'} {size}"
         unit = "MB/s" if value_size >= LARGE_VALUE_SIZE else "k rec/s"
         goal = READ_GOAL if work == "drain" else COPY_GOAL
-        super().__init__(name, on_both(Row(name, title, unit, GROUP, goal=goal)))
+        speed = Row(name, title, unit, GROUP, goal=goal)
+        super().__init__(name, on_both(speed, _cpu_row(name, title)))
         self.work, self.records, self.value_size = work, records, value_size
         self._topics: dict[str, str] = {}
 
@@ -120,16 +122,26 @@ class Throughput(SparkScenario):
     ) -> list[float]:
         """Reads all, and writes it if that is what is measured."""
         options = source(broker, self._topics[broker.bootstrap])
+        before = cpu_seconds(contestant.spark.pid) + broker.cpu_seconds()
         seconds = run(contestant, broker, self.work, options)
+        cpu = cpu_seconds(contestant.spark.pid) + broker.cpu_seconds() - before
         records = scale.amount(self.records)
         if self.value_size >= LARGE_VALUE_SIZE:
-            return [records * self.value_size / seconds / 1e6]
-        return [records / seconds / 1e3]
+            speed = records * self.value_size / seconds / 1e6
+        else:
+            speed = records / seconds / 1e3
+        return [speed, cpu / records * 1e6]
 
     def clean_up(self, broker: Contestant) -> None:
         """Removes the topics."""
         for each in brokers_of(broker):
             delete_topic(each.bootstrap, self._topics.pop(each.bootstrap))
+
+
+def _cpu_row(name: str, title: str) -> Row:
+    """What the work costs Spark, its Python workers and the broker together, however busy the machine is."""
+    unit = "CPU-s per M records"
+    return Row(f"{name}-cpu", f"{title}, all processes", unit, GROUP, higher_is_better=False)
 
 
 def run(

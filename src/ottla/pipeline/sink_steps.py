@@ -1,7 +1,7 @@
 """The named steps of a write, at which a test can hold it to see what a crash there does.
 
 With OTTLA_SINK_STEPS set to a directory, a step of which there is a file waits: the file becomes STEP.reached with the
-process id in it, and the step goes on once STEP.go is there. Without it, a step is nothing.
+process id in it, and the step goes on once STEP.PID.go is there. Without it, a step is nothing.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def _hold(directory: Path, step: str) -> None:
         return
     mine.write_text(str(os.getpid()))
     mine.rename(directory / f"{step}.reached")
+    go = directory / f"{step}.{os.getpid()}.go"
     deadline = time.monotonic() + _LONGEST_S
-    while not (directory / f"{step}.go").exists() and time.monotonic() < deadline:
+    while not go.exists() and time.monotonic() < deadline:
         time.sleep(_POLL_S)
+    go.unlink(missing_ok=True)

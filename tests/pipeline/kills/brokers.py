@@ -17,6 +17,8 @@ from tests.support.cluster import Cluster
 class OneBroker:
     """A broker by itself: it is back a second after its crash."""
 
+    count = 1
+
     def __init__(self, broker: OttlaBroker) -> None:
         self._broker = broker
 
@@ -33,6 +35,8 @@ class OneBroker:
 
 class ThreeBrokers:
     """A cluster: when one broker dies the others take over."""
+
+    count = 3
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -69,6 +73,7 @@ def three_brokers(directory: Path) -> Iterator[ThreeBrokers]:
 
     with ensemble(directory / "zookeeper") as zookeeper:
         settings = {
+            "offsets_topic_replication_factor": "3",
             "default_replication_factor": "3",
             "transaction_state_log_replication_factor": "3",
         }

@@ -27,7 +27,6 @@ class Steps:
 
     def arm(self, step: str) -> None:
         """Whoever comes to the step next waits there."""
-        self._path(step, ".go").unlink(missing_ok=True)
         self._path(step, ".reached").unlink(missing_ok=True)
         self._path(step).touch()
 
@@ -38,7 +37,9 @@ class Steps:
 
     def let_go(self, step: str) -> None:
         """Whoever waits at the step goes on."""
-        self._path(step, ".go").touch()
+        process = self.reached_by(step)
+        if process is not None:
+            self._path(step, f".{process}.go").touch()
 
     def reached_by(self, step: str) -> int | None:
         """The process that waits at the step."""

@@ -32,6 +32,8 @@ REACHED_WITHIN_S = 600.0
 class Brokers(Protocol):
     """One broker, or several."""
 
+    count: int
+
     @property
     def bootstrap(self) -> str:
         """Where clients find them."""
@@ -54,7 +56,7 @@ class Scene:
         self.given = [f"{'abcde'[n % GROUPS]}-{n}" for n in range(rows)]
         self.driver: Driver | None = None
         for topic in (self.job.source, *self._sinks()):
-            create_named(brokers.bootstrap, topic, PARTITIONS)
+            create_named(brokers.bootstrap, topic, PARTITIONS, replicas=brokers.count)
         produce(brokers.bootstrap, self.job.source, [row.encode() for row in self.given])
 
     # --- what happens to the job

@@ -21,7 +21,7 @@ GATHER: Final = "gather"
 """The timer that ends the gathering of a group."""
 
 # How long one that is alone waits for another, and several at least for one more; where they come slowly, since the
-# machine is busy, it is half of the time that they have taken so far. And how long they wait in all.
+# machine is busy, it is a third of the time that they have taken so far. And how long they wait in all.
 ALONE_MS: Final = 1
 TOGETHER_MS: Final = 3
 LONGEST_MS: Final = 200
@@ -67,6 +67,6 @@ def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) 
     gathering.waiting.setdefault(member_id, []).append(newcomer)
     quiet_ms = ALONE_MS
     if len(gathering.waiting) > 1:
-        quiet_ms = max(TOGETHER_MS, (now_ms - gathering.since_ms) // 2)
+        quiet_ms = max(TOGETHER_MS, (now_ms - gathering.since_ms) // 3)
     until_ms = min(now_ms + quiet_ms, gathering.since_ms + LONGEST_MS)
     group.timers.schedule((GATHER, group.group_id, ""), until_ms)
