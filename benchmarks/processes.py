@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -13,14 +15,24 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 def tree(pid: int) -> Iterator[int]:
     """The process and all its living descendants."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from tree(int(child))
+    with suppress(OSError):  # it may end while it is looked at
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from tree(int(child))
+
+
+def _sum_over_tree(read: Callable[[int], float], pid: int) -> float:
+    """What is read of the process, which must live, and of those descendants that still do."""
+    total = read(pid)
+    for descendant in islice(tree(pid), 1, None):
+        with suppress(OSError):
+            total += read(descendant)
+    return total
 
 
 def cpu_seconds(pid: int) -> float:
     """CPU time used so far, in nanosecond resolution, children that ended included."""
-    return sum(_own_cpu_seconds(each) + _reaped_cpu_seconds(each) for each in tree(pid))
+    return _sum_over_tree(lambda each: _own_cpu_seconds(each) + _reaped_cpu_seconds(each), pid)
 
 
 def _own_cpu_seconds(pid: int) -> float:
@@ -37,7 +49,7 @@ def _reaped_cpu_seconds(pid: int) -> float:
 
 def memory_mb(pid: int) -> float:
     """Resident memory of the whole tree in MB; pages that processes share count once (PSS)."""
-    return sum(_pss_kb(each) for each in tree(pid)) * 1024 / 1e6
+    return _sum_over_tree(_pss_kb, pid) * 1024 / 1e6
 
 
 def _pss_kb(pid: int) -> int:

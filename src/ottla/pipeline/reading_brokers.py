@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -39,6 +40,12 @@ class WorkerBrokers:
             raise self._view.why_no_leader(*partition)
         node = self._view.brokers[found.leader]
         return Address(node.host, node.port)
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        for socket in self._idle.values():
+            socket.close()
+        self._idle.clear()
 
     def forget(self, partition: TopicPartition) -> None:
         """Ask again who leads the partition at the next need."""
@@ -115,3 +122,10 @@ def brokers_for(client: Mapping[str, str]) -> WorkerBrokers:
     if key not in _brokers:
         _brokers[key] = WorkerBrokers(client_settings(common))
     return _brokers[key]
+
+
+@atexit.register
+def _hang_up() -> None:
+    """A process that ends leaves no socket open; workers of Spark do not come this far, and need not."""
+    for brokers in _brokers.values():
+        brokers.close()

@@ -72,7 +72,11 @@ def test_a_page_ends_where_its_cursor_says(client: Client, topics: list[str]) ->
 
 
 def test_no_names_ask_for_every_topic(client: Client, topics: list[str]) -> None:
-    names = [name for name, _ in shown(page(client, []))]
+    answer = page(client, [])
+    names = [name for name, _ in shown(answer)]
+    while answer.next_cursor is not None:  # other tests have left many topics
+        answer = page(client, [], cursor=answer.next_cursor)
+        names += [name for name, _ in shown(answer)]
     assert set(topics) <= set(names)
     assert names == sorted(names)
 
