@@ -45,5 +45,7 @@ def test_a_group_that_has_members_draws_one_warning_and_no_error(
         commits = GroupCommits(client, group)
         with pytest.warns(UserWarning, match=f"could not be committed to the group {group}"):
             commits.offer({TopicPartition(topic, 0): 1}, idle=True)
+        commits._retry_at = 0.0  # as if the pause after a failure were over
         with warnings.catch_warnings(action="error"):
             commits.offer({TopicPartition(topic, 0): 2}, idle=True)
+        assert commits._retry_at > 0.0, "the second offer was tried, and failed in silence"

@@ -92,6 +92,9 @@ def test_a_connection_that_breaks_off_in_the_middle_is_forgotten(target: Target)
     for length in range(len(frame)):
         with Wire(target.bootstrap) as wire:
             wire.send_bytes(frame[:length])
+    with Wire(target.bootstrap) as wire:
+        wire.send_bytes(frame)
+        assert len(wire.receive(MetadataRequest[1](topics=[])).brokers) == 1
 
 
 def test_a_frame_in_single_bytes_is_still_a_frame(attacker: Wire) -> None:
