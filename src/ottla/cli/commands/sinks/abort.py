@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ottla.cli.connect import add_broker_arguments, ask
+from ottla.cli.connect import ask
 from ottla.cli.moments import counted
-from ottla.cli.output import Report, add_output_argument
-from ottla.cli.questions import add_yes_argument, confirmed
-from ottla.cli.sink_names import find_sink
+from ottla.cli.output import Report
+from ottla.cli.questions import confirmed
+from ottla.cli.sink_names import add_sink_arguments, find_sink
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -23,10 +23,7 @@ A job that still runs writes the batch again. What was committed stays.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which sink."""
-    parser.add_argument("sink", metavar="SINK")
-    add_yes_argument(parser)
-    add_output_argument(parser)
-    add_broker_arguments(parser)
+    add_sink_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
