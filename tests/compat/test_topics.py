@@ -222,3 +222,8 @@ def test_the_cluster_describes_itself(bootstrap: str, client: AdminClient) -> No
     assert found.controller.id == node.id
     assert found.cluster_id
     assert client.list_topics(timeout=10).cluster_id == found.cluster_id
+
+
+def test_a_broker_whose_rack_nobody_named_is_in_none(client: AdminClient) -> None:
+    [broker] = client.describe_cluster().result(20).nodes
+    assert broker.rack is None

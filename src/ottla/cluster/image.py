@@ -30,6 +30,7 @@ class BrokerImage(NamedTuple):
     epoch: int
     clean: bool = True
     registered_ms: int = 0
+    machine: str | None = None
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """Where a listener of this broker can be reached; None if it has no such listener."""

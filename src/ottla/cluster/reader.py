@@ -158,7 +158,13 @@ def _broker(path: str, data: bytes, stat: Stat) -> BrokerImage:
     node = znodes.decode_broker(path, data)
     broker_id = int(path[path.rindex("/") + 1 :])
     return BrokerImage(
-        broker_id, node.endpoints, node.rack, stat.czxid, node.clean, node.timestamp_ms
+        broker_id,
+        node.endpoints,
+        node.rack,
+        stat.czxid,
+        node.clean,
+        node.timestamp_ms,
+        node.machine,
     )
 
 

@@ -96,12 +96,17 @@ class Endpoint(NamedTuple):
 
 
 class BrokerNode(NamedTuple):
-    """What a broker says of itself; `clean`: it stopped cleanly before, or is new (ottla's own field)."""
+    """What a broker says of itself.
+
+    Two fields are ottla's own. `clean`: it stopped cleanly before, or is new. `machine`: the name of the host it
+    runs on, whatever addresses it is reached by: replicas keep apart where no racks are named.
+    """
 
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     timestamp_ms: int
     clean: bool = True
+    machine: str | None = None
 
 
 class TopicNode(NamedTuple):
@@ -147,6 +152,8 @@ def encode_broker(node: BrokerNode) -> bytes:
         fields["clean"] = False
     if node.rack is not None:
         fields["rack"] = node.rack
+    if node.machine is not None:
+        fields["machine"] = node.machine
     return _dump(fields)
 
 
@@ -157,7 +164,10 @@ def decode_broker(path: str, data: bytes) -> BrokerNode:
         protocols = fields["listener_security_protocol_map"]
         endpoints = tuple(_endpoint(text, protocols) for text in fields["endpoints"])
         clean = bool(fields.get("clean", True))
-        return BrokerNode(endpoints, fields.get("rack"), int(fields["timestamp"]), clean)
+        timestamp_ms = int(fields["timestamp"])
+        return BrokerNode(
+            endpoints, fields.get("rack"), timestamp_ms, clean, fields.get("machine")
+        )
 
     return _load(path, data, read)
 

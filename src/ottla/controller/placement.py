@@ -35,7 +35,7 @@ def place_topic(
 def place_partitions(image: Image, topic: TopicImage, request: NewPartitions) -> list[Replicas]:
     """Places the partitions that a topic is to gain."""
     existing = [partition.replicas for partition in topic.partitions]
-    added = request.count - len(existing)
+    added = request.total - len(existing)
     factor = len(existing[0])
     if request.assignments is None:
         candidates = _candidates(image, factor)
@@ -59,7 +59,11 @@ def _candidates(image: Image, factor: int) -> list[Candidate]:
             f"{factor} cannot be reached because only {len(image.brokers)} broker(s) are registered "
             "or some brokers have all their log directories cordoned.",
         )
-    return [Candidate(broker.broker_id, broker.rack) for broker in image.brokers.values()]
+    # Where no racks are named, a host is one.
+    return [
+        Candidate(broker.broker_id, broker.rack or broker.machine)
+        for broker in image.brokers.values()
+    ]
 
 
 def _manual_topic(image: Image, topic: NewTopic) -> list[Replicas]:

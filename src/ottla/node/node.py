@@ -265,8 +265,13 @@ class Node:
         return self._partitions.log_config(topic) if self._partitions else self._live.now.log
 
     def _description(self) -> BrokerNode:
-        rack = self._settings.server.broker_rack or socket.gethostname()
-        return BrokerNode(self._endpoints, rack, self._now_ms(), self._is_sound)
+        return BrokerNode(
+            self._endpoints,
+            self._settings.server.broker_rack,
+            self._now_ms(),
+            self._is_sound,
+            socket.gethostname(),
+        )
 
     def _apply_settings(self, image: Image, delta: Delta) -> None:
         """Dynamic settings first: the partitions that follow are opened with them."""

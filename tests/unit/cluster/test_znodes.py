@@ -66,11 +66,12 @@ endpoints = st.builds(
     st.lists(endpoints, min_size=1, max_size=2, unique_by=lambda e: e.listener).map(tuple),
     st.none() | st.text(),
     st.integers(0, 2**50),
+    st.none() | st.text(),
 )
 def test_a_registration_is_read_as_written(
-    endpoints: tuple[Endpoint, ...], rack: str | None, timestamp_ms: int
+    endpoints: tuple[Endpoint, ...], rack: str | None, timestamp_ms: int, machine: str | None
 ) -> None:
-    node = BrokerNode(endpoints, rack, timestamp_ms)
+    node = BrokerNode(endpoints, rack, timestamp_ms, machine=machine)
     assert znodes.decode_broker("/p", znodes.encode_broker(node)) == node
 
 

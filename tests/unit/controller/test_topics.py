@@ -66,6 +66,18 @@ def test_a_new_topic_has_an_id_settings_and_led_partitions() -> None:
     assert (state["leader_epoch"], state["controller_epoch"]) == (0, 5)
 
 
+def test_without_racks_the_replicas_of_a_partition_keep_to_different_hosts() -> None:
+    image = cluster(brokers=4)
+    hosts = {1: "east", 2: "east", 3: "west", 4: "west"}
+    image = image._replace(
+        brokers={each: image.brokers[each]._replace(machine=host) for each, host in hosts.items()}
+    )
+    ops = create(NewTopic("a", 8, 2), on=now(image)).ops
+    [made] = [op for op in ops if isinstance(op, Create) and op.path == "/brokers/topics/a"]
+    placed = json.loads(made.data)["partitions"].values()
+    assert all({hosts[each] for each in replicas} == {"east", "west"} for replicas in placed)
+
+
 def test_numbers_left_out_come_from_the_brokers_settings() -> None:
     on = now(num_partitions=4, default_replication_factor=2)
     [result] = create(NewTopic("a"), on=on).results
