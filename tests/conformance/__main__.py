@@ -14,7 +14,8 @@ from tests.conformance.suite import PASSED, Suite
 from tests.conformance.verdict import chosen, judge, number
 from tests.support.broker import OttlaBroker
 from tools.apache_kafka import ApacheKafka
-from tools.librdkafka import CACHE, VERSION, LibrdkafkaUnavailable, built_runner
+from tools.building import BuildFailed
+from tools.librdkafka import CACHE, VERSION, built_runner
 
 EXPECTED = Path(__file__).with_name("librdkafka_2_12_1_on_kafka_4_3.txt")
 SETTINGS = {"num.partitions": "4", "group.initial.rebalance.delay.ms": "0"}
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"librdkafka {VERSION}: getting and building its tests, unless that is done ...")
     try:
         built_runner()
-    except LibrdkafkaUnavailable as reason:
+    except BuildFailed as reason:
         print(reason, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="conformance-") as directory:
