@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 9092
+# Tests that run side by side: most of them wait for a broker.
+WORKERS ?= 4
 # How often and how long each fault of make faults runs on a cluster, and which: all, unless named.
 RUNS ?= 1
 OPERATIONS ?= 3000
@@ -10,10 +12,10 @@ FAULTS ?=
 KILLS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit faults simulation spark-kills bench conformance docs clean
+.PHONY: help up test lint unit faults simulation spark-kills bench conformance conformance-go docs clean
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Bytecode is compiled at install: a start without it takes a second longer.
 $(VENV)/.run: pyproject.toml
@@ -42,7 +44,7 @@ lint: $(VENV)/.dev ## ruff, mypy and import-linter
 
 unit: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 faults: $(VENV)/.dev ## what can fail fails, under a checker (RUNS=5 OPERATIONS=15000 FAULTS=kill-leader)
 	@$(BIN)/python -m compileall -q src
@@ -65,6 +67,10 @@ spark-kills: $(VENV)/.dev ## drivers, executors and brokers of Spark jobs die at
 conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS=0118 for one)
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m tests.conformance $(TESTS)
+
+conformance-go: $(VENV)/.dev ## franz-go's own tests against a broker
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m tests.conformance.franz_go
 
 docs: $(VENV)/.dev ## regenerate the pages under docs/ that come from tables
 	@$(BIN)/python -m tools.render_docs

@@ -21,12 +21,14 @@ from tests.support.requirements import requires
 
 if TYPE_CHECKING:
     from ottla.node.ensemble import LocalEnsemble
+    from tests.support.secured_kafka import SecuredKafka
     from tests.support.wire import Wire
 
 # How long an example takes says something of the machine, not of the code; tests that measure do so by themselves.
 hypothesis_settings.register_profile("ottla", deadline=None)
 hypothesis_settings.load_profile("ottla")
 
+pytest_plugins = ["tests.support.side_by_side"]
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
 SETTINGS = {
     "num.partitions": "4",
@@ -74,6 +76,16 @@ def no_traceback(broker: OttlaBroker) -> None:
     """Whatever clients did, the broker has not stumbled over itself."""
     _, found, trace = broker.log.partition("Traceback (most recent call last)")
     assert not found, f"the broker logged a traceback:\n{trace[:4000]}"
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SecuredKafka]":
+    """An Apache Kafka broker whose listeners speak TLS and SASL."""
+    requires("java", "maven")
+    from tests.support.secured_kafka import secured_kafka
+
+    with secured_kafka(tmp_path_factory.mktemp("secured")) as kafka:
+        yield kafka
 
 
 @pytest.fixture

@@ -89,7 +89,10 @@ class Quorum:
 
 
 class ApacheKafka:
-    """One Apache Kafka broker in KRaft combined mode, alive as long as its context."""
+    """One Apache Kafka broker in KRaft combined mode, alive as long as its context.
+
+    `scram` names logins as kafka-storage takes them: SCRAM-SHA-256=[name=ann,password=secret].
+    """
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class ApacheKafka:
         port: int = 0,
         heap_mb: int = 1024,
         properties: Mapping[str, str] | None = None,
+        scram: Sequence[str] = (),
         node_id: int = 1,
         quorum: Quorum | None = None,
     ) -> None:
@@ -107,6 +111,7 @@ class ApacheKafka:
         self.port = port or broker_port
         self._quorum = quorum or Quorum({node_id: controller_port})
         self._extra_properties = dict(properties or {})
+        self._scram = scram
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -144,6 +149,7 @@ class ApacheKafka:
             return
         cluster_id = self._quorum.cluster_id
         args = ["format", f"--cluster-id={cluster_id}", "--config", str(self._settings_file)]
+        args += [word for login in self._scram for word in ("--add-scram", login)]
         done = run_tool("kafka.tools.StorageTool", args)
         if done.returncode != 0:
             raise JarsUnavailable(f"formatting the storage failed:\n{done.stdout}{done.stderr}")

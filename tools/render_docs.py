@@ -25,6 +25,8 @@ from ottla.config.setting import Setting, settings_of
 from ottla.config.table import SECTIONS
 from ottla.pipeline.sink_options import SINK_CLIENT, SinkOptions
 from ottla.pipeline.source_options import SOURCE_CLIENT, SourceOptions
+from ottla.security.settings import REFUSED as REFUSED_SECURITY
+from ottla.security.settings import SecuritySettings
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -148,11 +150,35 @@ with ottla.Consumer(
   What was polled is committed by later polls and by `close`; of an iteration, what was seen and no more."""
 
 
+CLIENTS_SECURITY = """\
+Clients, commands (`--command-config FILE`, `ottla context add -X name=value`) and `format("ottla")` (`kafka.` before
+each name) take the settings of Java's clients:
+
+```properties
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="secret";
+ssl.truststore.location=/etc/kafka/ca.pem
+```
+
+- Stores are PEM or PKCS12; PKCS12 needs `pip install 'ottla[security]'`. A Java keystore (JKS) is converted by `keytool
+  -importkeystore -srckeystore trust.jks -destkeystore trust.p12 -deststoretype PKCS12`.
+- Without a truststore, the authorities that the system trusts are trusted.
+- A session that the broker limits (`connections.max.reauth.ms`) is renewed on the same connection.
+- OAUTHBEARER takes its token from a file, or makes an unsigned one for tests of the claims in `sasl.jaas.config`.
+- No password appears in a log, in an error or in the `repr` of settings."""
+
+
 def clients_page() -> str:
     """The clients, and their settings."""
     lines = ["# Clients in Python", GENERATED, CLIENTS_INTRODUCTION]
-    common = settings_of(ClientSettings)
-    lines += ["## Settings of every client", "\n".join(_client_settings_table(common))]
+    common, secured = settings_of(ClientSettings), settings_of(SecuritySettings)
+    names = {row.name for row in secured}
+    plain = [row for row in common if row.name not in names]
+    lines += ["## Settings of every client", "\n".join(_client_settings_table(plain))]
+    lines += ["## TLS and logins", CLIENTS_SECURITY, "\n".join(_client_settings_table(secured))]
+    refused = sorted(REFUSED_SECURITY.items())
+    lines += ["These are refused:", "\n".join(f"- `{name}` {why}." for name, why in refused)]
     for kind, title in (
         (ProducerSettings, "a producer"),
         (ConsumerSettings, "a consumer"),

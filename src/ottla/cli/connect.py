@@ -74,8 +74,13 @@ def known_to(table: type[ClientSettings], settings: Mapping[str, str], *own: str
     What was given with -X for this command alone is kept: its client refuses it with a sentence.
     """
     from ottla.client.settings import is_known
+    from ottla.security.settings import is_about_security
 
-    return {name: value for name, value in settings.items() if is_known(table, name) or name in own}
+    return {
+        name: value
+        for name, value in settings.items()
+        if is_known(table, name) or is_about_security(name) or name in own
+    }
 
 
 def assignments(texts: list[str], option: str) -> dict[str, str]:

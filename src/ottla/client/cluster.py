@@ -19,6 +19,7 @@ from ottla.client.errors import (
     is_retriable,
 )
 from ottla.client.retry import Backoff, Deadline, keep_trying
+from ottla.client.secured import security_of
 from ottla.client.settings import ClientSettings
 from ottla.client.view import View, updated
 from ottla.config.listeners import Address
@@ -60,6 +61,7 @@ class Cluster:
         self._retries = retries
         self._links: dict[Address, _Link] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
+        self._security = security_of(settings)
 
     async def __aenter__(self) -> Self:
         return self
@@ -198,6 +200,7 @@ class Cluster:
                 address.port,
                 client_id=self.settings.client_id,
                 timeout_ms=self.settings.socket_connection_setup_timeout_ms,
+                security=self._security,
             )
         except ClientError:
             link.not_before = loop.time() + link.backoff.next_ms() / 1000

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import re
+import random
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ottla._version import __version__
-from ottla.base.errors import ProtocolError
+from ottla.base.errors import ConfigError, ProtocolError
 from ottla.client.errors import (
+    AuthenticationFailed,
     BrokerUnreachable,
     ClientError,
     ConnectionLost,
@@ -28,6 +28,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.header import begin_request, parse_response_header
 from ottla.protocol.schema import Request
 
+if TYPE_CHECKING:
+    from ottla.security.client import ClientSecurity
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 LARGEST_RESPONSE_BYTES: Final = 256 * 1024 * 1024
@@ -38,6 +41,12 @@ JOINED_BYTES: Final = 64 * 1024
 
 CLOSE_TIMEOUT_S: Final = 5.0
 """How long a broker that reads nothing may hold up a close."""
+
+TLS_SHUTDOWN_TIMEOUT_S: Final = 1.0
+"""How long a broker may take to say good-bye in TLS."""
+
+LATEST_RENEWAL: Final = 0.95
+"""Of a session's lifetime; like Kafka's clients, those that came together renew their logins apart."""
 
 PROMPT_BEFORE_END_S: Final = 0.5
 """When a server that is silent is asked in text what it is, before it is given up."""
@@ -71,7 +80,9 @@ class _Waiting:
 class Connection(asyncio.BufferedProtocol):
     """A connection that knows what its broker speaks; made by `Connection.open`."""
 
-    def __init__(self, host: str, port: int, client_id: str | None) -> None:
+    def __init__(
+        self, host: str, port: int, client_id: str | None, security: ClientSecurity | None = None
+    ) -> None:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self.versions: dict[int, tuple[int, int]] = {}
         self.api_versions = ApiVersionsResponse()
@@ -86,33 +97,63 @@ class Connection(asyncio.BufferedProtocol):
         self._writable.set()
         self._gone = self._loop.create_future()
         self._failure: ClientError | None = None
+        self._security = security
+        self._served = False  # anything but ApiVersions, so far
+        self._held: list[tuple[_Waiting | None, Sequence[Buffer]]] | None = None
+        self._renewal: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Task[None] | None = None
 
     # --- opening and closing
 
     @classmethod
     async def open(
-        cls, host: str, port: int, *, client_id: str | None = None, timeout_ms: float = 10_000
+        cls,
+        host: str,
+        port: int,
+        *,
+        client_id: str | None = None,
+        timeout_ms: float = 10_000,
+        security: ClientSecurity | None = None,
     ) -> Connection:
-        """Connect, trying each address of the name in turn, and learn what the broker speaks."""
-        made = cls(host, port, client_id)
-        loop = made._loop
-        began = loop.time()
+        """Connect, trying each address of the name in turn, learn what the broker speaks, log in."""
+        made = cls(host, port, client_id, security)
+        deadline = made._loop.time() + timeout_ms / 1000
+        await made._connect(host, port, timeout_ms)
         try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                await loop.create_connection(lambda: made, host, port)
-        except TimeoutError:
-            raise BrokerUnreachable(
-                f"{made.address} did not accept a connection within {timeout_ms:.0f} ms; "
-                "check the address, and that no firewall drops packets to it"
-            ) from None
-        except OSError as error:
-            raise _unreachable(made.address, error) from error
-        try:
-            await made._greet(timeout_ms - (loop.time() - began) * 1000)
+            await made._greet((deadline - made._loop.time()) * 1000)
+            if security is not None:
+                await made._log_in((deadline - made._loop.time()) * 1000)
         except BaseException:
             await made.close()
             raise
         return made
+
+    async def _connect(self, host: str, port: int, timeout_ms: float) -> None:
+        options: dict[str, Any] = {}
+        if self._tls:
+            assert self._security is not None
+            options = {
+                "ssl": self._security.context,
+                "server_hostname": host,
+                "ssl_shutdown_timeout": TLS_SHUTDOWN_TIMEOUT_S,
+            }
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._loop.create_connection(lambda: self, host, port, **options)
+        except TimeoutError:
+            accept = "complete a TLS handshake" if self._tls else "accept a connection"
+            raise BrokerUnreachable(
+                f"{self.address} did not {accept} within {timeout_ms:.0f} ms; "
+                "check the address, and that no firewall drops packets to it"
+            ) from None
+        except OSError as error:
+            from ottla.client.refusals import unreachable
+
+            raise unreachable(self.address, error, tls=self._tls) from error
+
+    @property
+    def _tls(self) -> bool:
+        return self._security is not None and self._security.context is not None
 
     async def close(self) -> None:
         """Close the socket; whoever still waits for an answer gets ConnectionLost."""
@@ -160,6 +201,62 @@ class Connection(asyncio.BufferedProtocol):
         if not self.closed:
             self._write(b"\r\n\r\n")
 
+    # --- logging in
+
+    async def _log_in(self, timeout_ms: float | None = None) -> None:
+        """Log in, if the client has to, and again in time if the session ends by itself (KIP-368)."""
+        from ottla.security.errors import LoginFailed
+        from ottla.security.login import NO_LOGIN, REAUTHENTICATE_AFTER
+
+        assert self._security is not None
+        try:
+            login = self._security.login()
+            if login is None:
+                return
+            if not self.serves(ApiKey.SASL_HANDSHAKE):
+                raise LoginFailed(NO_LOGIN)
+            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+                request = login.next(None)
+                while request is not None:
+                    answer = await self._say(request)
+                    # A thread: SCRAM makes the client compute.
+                    request = await asyncio.to_thread(login.next, answer)
+        except ConfigError as error:  # a token that is no longer there
+            raise AuthenticationFailed(str(error)) from None
+        except LoginFailed as refusal:
+            raise AuthenticationFailed(f"the broker at {self.address} {refusal}") from None
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"{self.address} did not complete the login within {timeout_ms:.0f} ms"
+            ) from None
+        if login.lifetime_ms > 0:
+            share = random.uniform(REAUTHENTICATE_AFTER, LATEST_RENEWAL)
+            self._renewal = self._loop.call_later(login.lifetime_ms / 1000 * share, self._renew)
+
+    def _renew(self) -> None:
+        """Log in again; until that has ended a broker takes no other requests, so they are held back."""
+        if not self.closed:
+            self._held = []
+            self._renewing = self._loop.create_task(self._log_in_again())
+
+    async def _log_in_again(self) -> None:
+        try:
+            # Without a limit: what is in flight may take long, and what is held has limits of its own.
+            await self._log_in()
+        except ClientError as error:
+            self._end(error)
+        held, self._held = self._held or [], None
+        if not self.closed:
+            for waiting, pieces in held:
+                self._put(waiting, pieces)
+
+    async def _say(self, request: Request) -> Any:
+        """Send a request of the login, which goes before what is held back."""
+        waiting, frame = self._prepared(request, self.version_of(request.api_key))
+        self._waiting.append(waiting)
+        self._write(frame)
+        return await waiting.future
+
     # --- asking
 
     def version_of(self, key: ApiKey, most: int | None = None) -> int:
@@ -189,14 +286,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def send(self, request: Request, *, version: int | None = None) -> asyncio.Future[Any]:
         """Send a request now; the future becomes its typed response."""
-        key = request.api_key
         if version is None:
-            version = self.version_of(key)
-        correlation_id = self._next_correlation_id()
-        frame = encode_request(request, version, correlation_id, self._client_id)
-        future = self._expect(correlation_id, key, version, _read_typed)
-        self._write(frame)
-        return future
+            version = self.version_of(request.api_key)
+        waiting, frame = self._prepared(request, version)
+        self._put(waiting, (frame,))
+        return waiting.future
 
     async def ask_raw(
         self, key: ApiKey, version: int, body: Sequence[Buffer], *, timeout_ms: float | None = None
@@ -208,15 +302,15 @@ class Connection(asyncio.BufferedProtocol):
     def send_raw(self, key: ApiKey, version: int, body: Sequence[Buffer]) -> asyncio.Future[Any]:
         """Send a body made by hand, in pieces; the future becomes a view of the response's body."""
         correlation_id = self._next_correlation_id()
-        future = self._expect(correlation_id, key, version, _read_body)
-        self._write(*self._framed(key, version, correlation_id, body))
-        return future
+        waiting = self._expected(correlation_id, key, version, _read_body)
+        self._put(waiting, self._framed(key, version, correlation_id, body))
+        return waiting.future
 
     def send_unanswered(self, key: ApiKey, version: int, body: Sequence[Buffer]) -> None:
         """Send what a broker does not answer: Produce with acks=0."""
         if self._failure is not None:
             raise self._failure.with_traceback(None)
-        self._write(*self._framed(key, version, self._next_correlation_id(), body))
+        self._put(None, self._framed(key, version, self._next_correlation_id(), body))
 
     async def writable(self) -> None:
         """Wait until what was sent before has mostly left this process."""
@@ -227,7 +321,12 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def in_flight(self) -> int:
         """How many requests wait for their answers."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._held or ())
+
+    def _prepared(self, request: Request, version: int) -> tuple[_Waiting, bytes | bytearray]:
+        correlation_id = self._next_correlation_id()
+        frame = encode_request(request, version, correlation_id, self._client_id)
+        return self._expected(correlation_id, request.api_key, version, _read_typed), frame
 
     def _framed(
         self, key: ApiKey, version: int, correlation_id: int, body: Sequence[Buffer]
@@ -237,14 +336,20 @@ class Connection(asyncio.BufferedProtocol):
         _LENGTH.pack_into(head, 0, size)
         return (head, *body)
 
-    def _expect(
+    def _expected(
         self, correlation_id: int, key: ApiKey, version: int, read: Callable[..., Any]
-    ) -> asyncio.Future[Any]:
+    ) -> _Waiting:
         if self._failure is not None:
             raise self._failure.with_traceback(None)
-        future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting.append(_Waiting(correlation_id, key, version, read, future))
-        return future
+        return _Waiting(correlation_id, key, version, read, self._loop.create_future())
+
+    def _put(self, waiting: _Waiting | None, pieces: Sequence[Buffer]) -> None:
+        if self._held is not None:
+            self._held.append((waiting, pieces))
+            return
+        if waiting is not None:
+            self._waiting.append(waiting)
+        self._write(*pieces)
 
     async def _answer(
         self, future: asyncio.Future[Any], key: ApiKey, timeout_ms: float | None
@@ -283,7 +388,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """The socket is gone."""
-        self._end(self._lost(f": {error}" if error else ""))
+        if self._failure is None:
+            self._end(self._lost(error))
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -319,10 +425,13 @@ class Connection(asyncio.BufferedProtocol):
             raise ConnectionLost(
                 f"{self.address} sent what answers no request; the connection was given up"
             )
-        raise NotKafka(f"{self.address} {_what_speaks(self._inbox.seen())}")
+        from ottla.client.refusals import what_speaks
+
+        raise NotKafka(f"{self.address} {what_speaks(self._inbox.seen())}")
 
     def _deliver(self, frame: memoryview) -> None:
         waiting = self._waiting.popleft()
+        self._served = bool(self.versions)
         if waiting.future.done():  # whoever asked has gone
             return
         try:
@@ -343,22 +452,25 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
         else:
             self._transport.abort()
+        if self._renewal is not None:
+            self._renewal.cancel()
         waiting, self._waiting = self._waiting, deque()
-        for each in waiting:
+        held = [each for each, _ in self._held or () if each is not None]
+        for each in (*waiting, *held):
             if not each.future.done():
                 each.future.set_exception(error)
                 each.future.exception()  # nobody may be looking: no complaint about that
         self._writable.set()
 
-    def _lost(self, why: str) -> ClientError:
-        if self.versions:
-            return ConnectionLost(f"the broker at {self.address} closed the connection{why}")
-        if seen := self._inbox.seen():
-            return NotKafka(f"{self.address} {_what_speaks(seen)}")
-        return ConnectionLost(
-            f"{self.address} closed the connection before it answered{why}; it may be stopping, "
-            "expect TLS or SASL, or be no Kafka broker"
-        )
+    def _lost(self, error: Exception | None) -> ClientError:
+        from ottla.client.refusals import lost_unanswered, lost_unserved
+
+        if not self.versions:
+            return lost_unanswered(self.address, self._inbox.seen(), error, tls=self._tls)
+        if not self._served:
+            return lost_unserved(self.address, tls=self._tls)
+        why = f": {error}" if error else ""
+        return ConnectionLost(f"the broker at {self.address} closed the connection{why}")
 
 
 def _read_typed(key: ApiKey, version: int, frame: Buffer) -> Any:
@@ -372,34 +484,3 @@ def _read_typed(key: ApiKey, version: int, frame: Buffer) -> Any:
 def _read_body(key: ApiKey, version: int, frame: Buffer) -> memoryview:
     _, pos = parse_response_header(key, version, frame)
     return memoryview(frame)[pos:]
-
-
-def _unreachable(address: str, error: OSError) -> BrokerUnreachable:
-    import socket
-
-    if isinstance(error, socket.gaierror):
-        return BrokerUnreachable(
-            f"{address} cannot be reached: the name is unknown ({error.strerror}); check its spelling"
-        )
-    reasons = _errnos(error)
-    if errno.ECONNREFUSED in reasons:
-        return BrokerUnreachable(
-            f"nothing listens on {address}; check that the broker runs and that host and port are right",
-            # Without IPv6, the other address of the name cannot even be tried.
-            refused=reasons <= {errno.ECONNREFUSED, errno.EADDRNOTAVAIL},
-        )
-    return BrokerUnreachable(f"{address} cannot be reached: {error.strerror or error}")
-
-
-def _errnos(error: OSError) -> set[int]:
-    """Why each address of a name could not be reached; asyncio tells of several only in text."""
-    found = {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
-    return found | ({error.errno} if error.errno else set())
-
-
-def _what_speaks(seen: bytes) -> str:
-    if seen.startswith((b"HTTP", b"<")):  # a page, where the request was taken for HTTP 0.9
-        return "speaks HTTP, not Kafka's protocol; use the port of a Kafka listener"
-    if seen[:1] in (b"\x15", b"\x16") and seen[1:2] == b"\x03":
-        return "speaks TLS, which this client does not yet; use the port of a PLAINTEXT listener"
-    return f"does not speak Kafka's protocol: it answered {seen[:40]!r}; check the port"

@@ -31,6 +31,10 @@ class NotKafka(ClientError):
     """The port speaks something else."""
 
 
+class AuthenticationFailed(ClientError):
+    """The broker refused the login, or one of both does not accept the other's certificate."""
+
+
 class ConnectionLost(ClientError):
     """The connection ended before the answer came; whether the request took effect is unknown."""
 

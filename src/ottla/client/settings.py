@@ -12,17 +12,15 @@ from typing import Any, Final, TypeVar
 
 from ottla.base.errors import ConfigError
 from ottla.base.units import INT_MAX, MINUTE_MS, SECOND_MS
-from ottla.config.kinds import Int, Kind, Long, OneOf, OptionalText
+from ottla.config.kinds import Int, Kind, Long, OptionalText
 from ottla.config.listeners import Address
 from ottla.config.setting import Setting, parse, setting, settings_of
+from ottla.security import settings as security
+from ottla.security.settings import SecuritySettings
 
 S = TypeVar("S", bound="ClientSettings")
 
-PLAINTEXT: Final = "PLAINTEXT"
-_SECURE_PROTOCOLS: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_SECURITY_PREFIXES: Final = ("ssl.", "sasl.", "security.")
-
-WITHOUT_EFFECT: Final = frozenset(
+WITHOUT_EFFECT: Final = security.WITHOUT_EFFECT | frozenset(
     (
         "auto.include.jmx.reporter",
         "client.dns.lookup",
@@ -71,7 +69,7 @@ class Servers(Kind[tuple[Address, ...]]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClientSettings:
+class ClientSettings(SecuritySettings):
     """What clients of every sort have in common; `given` holds the names that were set."""
 
     bootstrap_servers: tuple[Address, ...] = setting(
@@ -134,12 +132,6 @@ class ClientSettings:
         Long(0),
         doc="Asks for the view of the cluster again after this time, even if nothing has failed.",
     )
-    security_protocol: str = setting(
-        "security.protocol",
-        PLAINTEXT,
-        OneOf(PLAINTEXT, *_SECURE_PROTOCOLS),
-        doc="Says how to talk to brokers; only PLAINTEXT is supported so far.",
-    )
     given: frozenset[str] = field(default=frozenset(), compare=False)
 
 
@@ -169,10 +161,9 @@ def read_settings(table: type[S], values: Mapping[str, Any]) -> S:
         if row is not None and value is not None:
             read[row.attribute] = parse(row, name, _text(value))
         elif row is None and name not in WITHOUT_EFFECT:
-            raise _unknown(name, value, rows)
+            raise _unknown(name, rows)
     made = table(**read, given=frozenset(values))
-    if made.security_protocol != PLAINTEXT:
-        raise _insecure_only("security.protocol", made.security_protocol)
+    security.check_security(made)
     return made
 
 
@@ -199,20 +190,11 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _unknown(name: str, value: Any, rows: Mapping[str, Setting]) -> ConfigError:
-    if name.startswith(_SECURITY_PREFIXES):
-        return _insecure_only(name, None)
+def _unknown(name: str, rows: Mapping[str, Setting]) -> ConfigError:
+    if name in security.REFUSED:
+        return ConfigError(name, None, security.REFUSED[name])
     from difflib import get_close_matches
 
     near = get_close_matches(name, rows, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return ConfigError(name, None, f"there is no such client setting{hint}")
-
-
-def _insecure_only(name: str, value: str | None) -> ConfigError:
-    return ConfigError(
-        name,
-        value,
-        "this client does not speak TLS or SASL yet; leave the setting out and connect to a "
-        "PLAINTEXT listener",
-    )

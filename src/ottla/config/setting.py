@@ -83,7 +83,7 @@ def setting(
         importance=importance,
         sensitive=sensitive,
     )
-    return dataclasses.field(default=default, metadata={_KEY: row})
+    return dataclasses.field(default=default, metadata={_KEY: row}, repr=not sensitive)
 
 
 def parse(setting: Setting | Synonym, name: str, text: str, source: str = "") -> Any:

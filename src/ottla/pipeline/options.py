@@ -7,13 +7,14 @@ with `kafka.` is a setting of the client.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 from ottla.base.errors import ConfigError
-from ottla.config.setting import Setting, parse, settings_of
-from ottla.pipeline.security_options import understood_security
+from ottla.config.kinds import Bool
+from ottla.config.setting import Setting, parse, setting, settings_of
+from ottla.security.settings import is_about_security
 
 T = TypeVar("T", bound="PipelineOptions")
 
@@ -26,8 +27,14 @@ _OF_SPARK: Final = frozenset(("path", "checkpointlocation", "queryname", "output
 class PipelineOptions:
     """What every table has: the client's settings, and those that mean nothing here."""
 
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)  # passwords are among them
     without_meaning: tuple[str, ...] = ()
+    publish_progress: bool | None = setting(
+        "publishProgress",
+        None,
+        Bool(),
+        doc="Publishes what a stream does in the topic __ottla_pipelines: unless set, on ottla; true, on Kafka too.",
+    )
 
     @property
     def bootstrap_servers(self) -> str:
@@ -78,12 +85,12 @@ def _client_settings(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     used: dict[str, str] = {}
     ignored: list[str] = []
-    for name, text in understood_security(given).items():
+    for name, text in given.items():
         if name in clients.refused:
             raise ConfigError(CLIENT_PREFIX + name, text, clients.refused[name])
         if name in clients.without_meaning:
             ignored.append(name)
-        elif name in clients.used or name.startswith(("ssl.", "sasl.", "security.")):
+        elif name in clients.used or is_about_security(name):
             used[name] = text
         else:
             raise _unknown_setting(name, clients)

@@ -10,7 +10,7 @@ import random
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from ottla.pipeline.offsets import EARLIEST, LATEST
 from ottla.pipeline.reading_brokers import WorkerBrokers, brokers_for
 from ottla.pipeline.reading_socket import BrokerSocket
 from ottla.pipeline.source_ranges import Range
+from ottla.pipeline.worker_memory import keep_memory
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from ottla.protocol.errors import ErrorCode
@@ -53,7 +54,7 @@ class _NothingYet(OttlaError):
 class Reading:
     """How ranges are read; it travels to the workers."""
 
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)  # passwords are among them
     read_committed: bool
     headers: bool
     fail_on_data_loss: bool
@@ -62,6 +63,7 @@ class Reading:
 
 def read_range(what: Range, how: Reading) -> Iterator[pa.RecordBatch]:
     """The records of a range, a record batch for each fetch."""
+    keep_memory()
     return iter(_RangeReader(what, how, brokers_for(how.client)))
 
 

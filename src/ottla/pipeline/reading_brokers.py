@@ -8,6 +8,7 @@ from typing import Any
 
 from ottla.base.ids import TopicPartition
 from ottla.client.errors import BrokerUnreachable, ClientError, check
+from ottla.client.secured import security_of
 from ottla.client.settings import ClientSettings, client_settings, is_known
 from ottla.client.view import View, updated
 from ottla.config.listeners import Address
@@ -29,6 +30,7 @@ class WorkerBrokers:
         self.settings = settings
         self._view = View()
         self._idle: dict[Address, BrokerSocket] = {}
+        self._security = security_of(settings)
 
     def leader(self, partition: TopicPartition) -> Address:
         """The address of a partition's leader, asked for where it is not known."""
@@ -81,10 +83,12 @@ class WorkerBrokers:
     def take(self, address: Address) -> BrokerSocket:
         """A socket to a broker, for one user; `give_back` keeps it for the next."""
         link = self._idle.pop(address, None)
-        if link is not None and not link.closed:
-            return link
+        if link is not None:
+            if not link.closed and not link.expiring:
+                return link
+            link.close()
         timeout_s = self.settings.socket_connection_setup_timeout_ms / 1000
-        return BrokerSocket(address, self.settings.client_id, timeout_s)
+        return BrokerSocket(address, self.settings.client_id, timeout_s, self._security)
 
     def give_back(self, link: BrokerSocket) -> None:
         """Keep a socket that nothing is in flight on, else close it."""
@@ -94,18 +98,21 @@ class WorkerBrokers:
             self._idle[link.address] = link
 
     def _ask_any(self, request: Request) -> Any:
-        failures: list[str] = []
+        failures: list[ClientError] = []
         for address in self._addresses():
             try:
                 link = self.take(address)
                 version = link.version_of(request.api_key)
                 answer = link.ask(request, version, self.settings.request_timeout_ms / 1000)
             except ClientError as error:
-                failures.append(str(error))
+                failures.append(error)
                 continue
             self.give_back(link)
             return answer
-        raise BrokerUnreachable("; ".join(failures))
+        for failure in failures:
+            if not failure.retriable:  # such as a wrong password
+                raise failure
+        raise BrokerUnreachable("; ".join(map(str, failures)))
 
     def _addresses(self) -> Iterable[Address]:
         known = [Address(node.host, node.port) for node in self._view.brokers.values()]

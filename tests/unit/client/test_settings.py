@@ -73,19 +73,6 @@ def test_an_ill_typed_value_is_refused_with_its_name() -> None:
         client_settings({"request.timeout.ms": "soon"})
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"security.protocol": "SASL_SSL"},
-        {"sasl.mechanism": "PLAIN"},
-        {"ssl.truststore.location": "f"},
-    ],
-)
-def test_security_is_refused_in_one_sentence(settings: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="does not speak TLS or SASL yet"):
-        client_settings(settings)
-
-
 def test_files_written_for_kafkas_own_clients_can_be_read() -> None:
     client_settings(
         {"metric.reporters": "", "send.buffer.bytes": 1, "security.protocol": "PLAINTEXT"}

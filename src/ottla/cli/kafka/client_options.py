@@ -10,12 +10,11 @@ from ottla.cli.kafka.command import complain
 from ottla.cli.kafka.connect import read_properties
 from ottla.cli.kafka.options import Given, UsageError
 from ottla.client.settings import ClientSettings, is_known
+from ottla.security.settings import is_about_security
 
 if TYPE_CHECKING:
     from ottla.client.async_consumer import AsyncConsumer
 
-# Never passed over: a client that ignored them would talk in the clear.
-_SECURITY: Final = ("ssl.", "sasl.", "security.")
 _ALWAYS_THERE: Final = "__consumer_offsets"
 # What a record looks like is the command's business.
 _OF_RECORDS: Final = (
@@ -65,7 +64,7 @@ def understood(table: type[ClientSettings], settings: Mapping[str, str]) -> dict
     """The settings that a client knows; the others are told and passed over, as Kafka's clients do."""
     kept = {}
     for name, value in settings.items():
-        if is_known(table, name) or name.startswith(_SECURITY):
+        if is_known(table, name) or is_about_security(name):
             kept[name] = value
         elif name not in _OF_RECORDS:
             sort = table.__name__.removesuffix("Settings").lower()

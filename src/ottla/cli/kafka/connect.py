@@ -12,14 +12,13 @@ from ottla.cli.kafka.options import Failed, Given
 from ottla.client.administration.base import Administration
 from ottla.client.settings import AdminSettings, is_known
 from ottla.config.properties import parse_properties
+from ottla.security.settings import is_about_security
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Administration)
 
 # A person waits: twice as long is what Kafka's clients take.
 _DEFAULTS = {"socket.connection.setup.timeout.ms": "5000"}
-# Never passed over: a client that ignored them would talk in the clear.
-_SECURITY = ("ssl.", "sasl.", "security.")
 
 
 def with_admin(
@@ -62,7 +61,7 @@ def admin_settings(servers: str, config_file: str | None) -> dict[str, str]:
     """The settings of an admin client; what belongs to other clients in the file is passed over."""
     settings = dict(_DEFAULTS)
     for name, value in ({} if config_file is None else read_properties(config_file)).items():
-        if is_known(AdminSettings, name) or name.startswith(_SECURITY):
+        if is_known(AdminSettings, name) or is_about_security(name):
             settings[name] = value
         else:
             complain(f"{config_file}: {name} is no setting of an admin client and is ignored.")

@@ -22,6 +22,7 @@ from ottla.client.consumer_settings import ConsumerSettings
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.record_encoder import Headers
 from ottla.client.settings import is_known
+from ottla.security.settings import is_about_security
 
 _REQUIRED: Final = ("bootstrap-server", "topic", "num-records", "producer-acks", "record-size")
 _POLL_S: Final = 60.0
@@ -161,5 +162,9 @@ def _settings(
 ) -> dict[str, str]:
     path = given.value("command-config")
     file = read_properties(path) if path else {}
-    own = {name: value for name, value in file.items() if is_known(table, name)}
+    own = {
+        name: value
+        for name, value in file.items()
+        if is_known(table, name) or is_about_security(name)
+    }
     return {**own, **fixed, "bootstrap.servers": given.value("bootstrap-server") or ""}

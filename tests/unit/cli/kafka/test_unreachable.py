@@ -108,7 +108,10 @@ def test_settings_of_other_clients_in_a_file_are_passed_over(
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("security.protocol=SASL_SSL\n", "security.protocol"), ("a=\\u12\n", "four hexadecimal")],
+    [
+        ("security.protocol=SASL_SSL\n", "sasl.mechanism: is missing"),
+        ("a=\\u12\n", "four hexadecimal"),
+    ],
 )
 def test_a_file_that_cannot_be_followed(tmp_path: Path, content: str, why: str) -> None:
     file = tmp_path / "client.properties"

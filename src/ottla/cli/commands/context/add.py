@@ -9,11 +9,13 @@ from ottla.cli.connect import BOOTSTRAP, assignments
 from ottla.cli.contexts import read_contexts, write_contexts
 from ottla.cli.output import Report, add_output_argument
 from ottla.client.settings import client_settings
+from ottla.security.settings import is_about_security
 
 EXAMPLES = """examples:
   ottla context add prod -b kafka-1:9092,kafka-2:9092
   ottla context add slow -b far-away:9092 -X request.timeout.ms=60000
   ottla context add prod -b kafka-3:9092 --replace
+  ottla context add safe -b kafka-4:9093 -X security.protocol=SSL -X ssl.truststore.location=ca.pem
 """
 
 
@@ -38,9 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     contexts, name = read_contexts(), arguments.name
     if name in contexts.settings and not arguments.replace:
         raise OttlaError(f"there is a context {name} already; --replace changes it")
-    client_settings({BOOTSTRAP: arguments.bootstrap_server})  # refused now rather than later
     given = assignments(arguments.client_settings, "-X")
     settings = {BOOTSTRAP: arguments.bootstrap_server, **given}
+    # Refused now rather than later; the others may be those of clients of any sort.
+    client_settings(
+        {
+            name: text
+            for name, text in settings.items()
+            if name == BOOTSTRAP or is_about_security(name)
+        }
+    )
     current = contexts.current or name
     write_contexts(
         contexts._replace(current=current, settings={**contexts.settings, name: settings})

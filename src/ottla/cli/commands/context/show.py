@@ -7,6 +7,7 @@ import argparse
 from ottla.base.errors import OttlaError
 from ottla.cli.contexts import chosen_context, contexts_file, read_contexts
 from ottla.cli.output import add_output_argument, show_one
+from ottla.security.settings import hidden
 
 EXAMPLES = """examples:
   ottla context show
@@ -25,5 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.name or chosen_context()
     if name is None:
         raise OttlaError(f"no context is in use ({contexts_file()} names none)")
-    show_one({"context": name, **read_contexts().get(name)}, arguments.output)
+    shown = {key: hidden(key, value) for key, value in read_contexts().get(name).items()}
+    show_one({"context": name, **shown}, arguments.output)
     return 0
