@@ -135,7 +135,7 @@ class Controller:
     def step_down(self) -> None:
         """Decides nothing any more: another broker is the controller, or this one cannot know."""
         if self._term is not None:
-            log.warning("no longer the controller", broker=self._broker_id, epoch=self._term.epoch)
+            log.info("no longer the controller", broker=self._broker_id, epoch=self._term.epoch)
             self._term = None
 
     async def create_topics(
