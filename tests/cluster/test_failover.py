@@ -27,6 +27,7 @@ VICTIMS: dict[str, Victim] = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_kill_nine_holds_nobody_up(make_cluster: MakeCluster, victim: str) -> None:
     cluster = make_cluster()

@@ -69,6 +69,7 @@ def filled_topic(cluster: Cluster) -> tuple[str, list[int], int]:
     return topic, held, other
 
 
+@pytest.mark.alone
 def test_a_throttled_move_is_slow_until_it_is_hurried(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

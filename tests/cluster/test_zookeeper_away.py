@@ -51,6 +51,7 @@ def everything_works(cluster: Cluster, load: Load, replicas: int = 3) -> None:
     create_topic(cluster.bootstrap, replicas=2)
 
 
+@pytest.mark.alone
 def test_a_zookeeper_that_hangs_for_a_second_is_not_noticed(
     cluster: Cluster, keeper: LocalEnsemble
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_zookeeper_that_hangs_for_a_second_is_not_noticed(
     everything_works(cluster, load)
 
 
+@pytest.mark.alone
 def test_leaders_go_on_when_zookeeper_is_dead_for_longer_than_their_sessions(
     cluster: Cluster, keeper: LocalEnsemble
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_port_in_use_is_refused_with_a_sentence(
     assert "Traceback" not in said
 
 
+@pytest.mark.alone
 def test_a_thousand_partitions_open_fast(own_broker: Callable[..., OttlaBroker]) -> None:
     broker = own_broker()
     topic = create_topic(broker.bootstrap, partitions=1000)

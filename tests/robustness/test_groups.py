@@ -97,6 +97,7 @@ def cpu_seconds(broker: OttlaBroker) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.alone
 def test_floods_slow_nobody_and_ten_thousand_groups_are_kept(own_broker: Start) -> None:
     broker = own_broker(SETTINGS)
     topic = create_topic(broker.bootstrap)

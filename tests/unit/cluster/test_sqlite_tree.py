@@ -71,6 +71,7 @@ def test_a_tree_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         open_tree(tmp_path / "tree")
 
 
+@pytest.mark.alone
 @story
 async def test_thousands_of_nodes_are_written_and_opened_quickly(tmp_path: Path) -> None:
     tree = open_tree(tmp_path / "tree")

@@ -153,6 +153,7 @@ async def test_leaders_go_round_from_topic_to_topic(tmp_path: Path) -> None:
         assert leaders == [1, 2, 3, 1, 2, 3]
 
 
+@pytest.mark.alone
 @story
 async def test_a_thousand_partitions_are_made_at_once_and_quickly(tmp_path: Path) -> None:
     async with controlled(tmp_path / "tree") as (controller, metadata):

@@ -123,6 +123,7 @@ def test_before_there_is_a_coordinator_each_version_is_told_in_its_way(
         assert (answered.error_code, answered.topics) == (missing, [])
 
 
+@pytest.mark.alone
 def test_ten_thousand_offsets_are_committed_and_fetched_in_no_time(client: Client) -> None:
     # One topic stands for many: a topic of ten thousand partitions takes a while to make.
     topic, group = client.new_topic(100), new_group(client)

@@ -54,6 +54,7 @@ def fill(shard: GroupShard, groups: int) -> None:
         carried_out(shard, shard.sync(sync, CALLER, nobody, 0))
 
 
+@pytest.mark.alone
 def test_ten_thousand_groups_cost_a_heartbeat_no_more_than_ten() -> None:
     def seconds(groups: int) -> float:
         shard = new_shard()
