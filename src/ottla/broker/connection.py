@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from time import perf_counter
 from typing import Protocol, cast
 
@@ -19,6 +20,8 @@ from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.zero_copy import Stream, in_memory, is_worthwhile, send_now
 
 log = logger(__name__)
+
+_numbers = count(1)
 
 # Replies that may be outstanding before the connection is no longer read: far above any client's in-flight limit.
 _MAX_OUTSTANDING = 1000
@@ -67,6 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         "host",
         "last_active",
         "listener",
+        "number",
         "peer",
     )
 
@@ -94,6 +98,8 @@ class Connection(asyncio.BufferedProtocol):
         self._stream: Stream | None = None
         self._outgoing = bytearray()
         self.listener = listener
+        # Of two connections, the one that was opened later has the higher one.
+        self.number = next(_numbers)
         self.host = ""
         self.last_active = 0.0
         # The broker at the other end, once it has introduced itself.

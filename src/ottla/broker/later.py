@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ottla.base.errors import ApiError
-from ottla.broker.context import RequestContext
+from ottla.broker.context import Broker, RequestContext
 from ottla.broker.reply import Pending
 from ottla.coordination.decision import Token
 from ottla.protocol.codec import encode_response
@@ -74,6 +74,21 @@ def ask_raw(
     except ApiError as refused:
         asked.answer(refused)
     return asked.reply()
+
+
+async def answer_of(broker: Broker, submit: Callable[[Token], None]) -> Any:
+    """The same for a handler that has had to wait already: the coordinator's value; ApiError if it refuses."""
+    answered = broker.loop.create_future()
+
+    def answer(value: Any) -> None:
+        if not answered.done():
+            answered.set_result(value)
+
+    submit(answer)
+    value = await answered
+    if isinstance(value, ApiError):
+        raise value
+    return value
 
 
 def ask_each(

@@ -10,7 +10,6 @@ told, and the decision says what becomes of the soft state that went ahead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ottla.base.errors import ApiError, ProtocolError
@@ -22,8 +21,7 @@ Token: TypeAlias = Callable[[Any], None]
 """Whoever asked; a machine keeps it, or puts it into a reply, and never calls it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transactional:
+class Transactional(NamedTuple):
     """The records belong to a producer's transaction and count when it commits."""
 
     producer_id: int

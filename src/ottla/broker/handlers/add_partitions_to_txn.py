@@ -84,6 +84,7 @@ def _submit(context: RequestContext, transaction: AddPartitionsToTxnTransaction)
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
     coordinator = context.broker.transactions
     version = FIRST_WITH_EPOCH_BUMP if context.version >= _FIRST_BATCHED else 0
+    connection = 0 if version else context.connection.number
 
     def verify(token: Token) -> None:
         coordinator.read(
@@ -94,7 +95,9 @@ def _submit(context: RequestContext, transaction: AddPartitionsToTxnTransaction)
 
     def add(token: Token) -> None:
         def decide(shard: TransactionShard, now_ms: int) -> Decision:
-            return shard.add(transactional_id, producer, partitions, version, token, now_ms)
+            return shard.add(
+                transactional_id, producer, partitions, version, token, now_ms, connection
+            )
 
         coordinator.write(transactional_id, decide)
 

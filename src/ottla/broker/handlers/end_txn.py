@@ -3,7 +3,9 @@
 Versions: v2 PRODUCER_FENCED · v3 flexible · v4 TRANSACTION_ABORTABLE · v5 the producer of the next transaction, whose
 epoch is new (KIP-890).
 Differs from Apache Kafka: where all partitions are here, the transaction is complete when the answer comes, so the next
-one never meets CONCURRENT_TRANSACTIONS.
+one never meets CONCURRENT_TRANSACTIONS. Before v5, an end on a connection that is older than the one that began the
+transaction is refused once: it may be that of an earlier transaction, held up on a connection that its client has given
+up (KAFKA-17754). Whoever is at the other end tries again, and is believed.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
                 FIRST_WITH_EPOCH_BUMP if bumps else 0,
                 token,
                 now_ms,
+                context.connection.number,
             )
 
         context.broker.transactions.write(request.transactional_id, decide)

@@ -8,10 +8,11 @@ not sent away with CONCURRENT_TRANSACTIONS first; a claim with a stale epoch doe
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ottla.base.errors import ApiError, ClusterError
 from ottla.broker.context import Broker, RequestContext
+from ottla.broker.later import answer_of
 from ottla.broker.transaction_entry import check_room
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.transactions.shard import TransactionShard
@@ -65,21 +66,15 @@ async def _ask(broker: Broker, request: InitProducerIdRequest, transactional_id:
     claimed = None
     if request.producer_id != _NONE:
         claimed = Producer(request.producer_id, request.producer_epoch)
-    answered = broker.loop.create_future()
 
-    def decide(token: Token, shard: TransactionShard, now_ms: int) -> Decision:
-        timeout_ms = request.transaction_timeout_ms
-        return shard.initialize(transactional_id, timeout_ms, claimed, token, now_ms)
+    def submit(token: Token) -> None:
+        def decide(shard: TransactionShard, now_ms: int) -> Decision:
+            timeout_ms = request.transaction_timeout_ms
+            return shard.initialize(transactional_id, timeout_ms, claimed, token, now_ms)
 
-    def answer(value: Any) -> None:
-        if not answered.done():
-            answered.set_result(value)
+        broker.transactions.write(transactional_id, decide)
 
-    broker.transactions.write(transactional_id, lambda shard, now_ms: decide(answer, shard, now_ms))
-    value = await answered
-    if isinstance(value, ApiError):
-        raise value
-    producer: Producer = value
+    producer: Producer = await answer_of(broker, submit)
     return producer
 
 

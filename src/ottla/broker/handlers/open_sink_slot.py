@@ -5,10 +5,9 @@ Clients other than ottla's are not told of it (docs/adr/0006); what a slot is: d
 
 from __future__ import annotations
 
-from typing import Any
-
 from ottla.base.errors import ApiError, ClusterError
 from ottla.broker.context import RequestContext
+from ottla.broker.later import answer_of
 from ottla.broker.transaction_entry import check_room
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.transactions.shard import TransactionShard
@@ -23,20 +22,12 @@ async def handle(context: RequestContext, request: OpenSinkSlotRequest) -> OpenS
         await context.broker.producer_ids.ensure()
     except ClusterError as failure:
         return _refused(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(failure)))
-    answered = context.broker.loop.create_future()
-
-    def answer(value: Any) -> None:
-        if not answered.done():
-            answered.set_result(value)
-
     try:
-        _submit(context, request, answer)
-    except ApiError as moved:
-        return _refused(moved)
-    value = await answered
-    if isinstance(value, ApiError):
-        return _refused(value)
-    name, (producer_id, epoch) = value
+        name, (producer_id, epoch) = await answer_of(
+            context.broker, lambda token: _submit(context, request, token)
+        )
+    except ApiError as refused:
+        return _refused(refused)
     return OpenSinkSlotResponse(
         transactional_id=name, producer_id=producer_id, producer_epoch=epoch
     )

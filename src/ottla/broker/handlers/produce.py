@@ -154,7 +154,7 @@ class _Produce:
         is_here = transaction_entry.is_coordinated_here(broker, transactional_id)
         for producer, partitions in self._not_entered().items():
             entered = broker.loop.create_future()
-            enter(broker, transactional_id, producer, partitions, entered.set_result)
+            enter(broker, transactional_id, producer, partitions, partial(_tell, entered))
             if not entered.done():
                 awaited.append(entered)
                 entered.add_done_callback(partial(self._note_entry, partitions, is_here))
@@ -166,6 +166,8 @@ class _Produce:
     def _note_entry(
         self, partitions: set[TopicPartition], is_here: bool, entered: Future[ApiError | None]
     ) -> None:
+        if entered.cancelled():
+            return
         refusal = entered.result()
         # What this broker coordinates itself is looked up again when it is appended. A refusal would be
         # forgotten by then: that the partition is not in the transaction, and not that trying again may help.
@@ -379,6 +381,12 @@ class _Produce:
         batch = await broker.loop.run_in_executor(broker.executor, validate)
         # Looked up again: the leader may have changed while the thread ran.
         return self._append(self._leader(topic, index), batch, results)
+
+
+def _tell(entered: Future[ApiError | None], refusal: ApiError | None) -> None:
+    """What the coordinator says, unless this broker stops, and those who wait for it have been let go."""
+    if not entered.done():
+        entered.set_result(refusal)
 
 
 def _continues(partition: Partition, producer: Producer) -> bool:

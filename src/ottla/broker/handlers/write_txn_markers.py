@@ -1,7 +1,8 @@
 """WriteTxnMarkers (api 27, v1-v2).
 
 Versions: v1 flexible · v2 transaction version, with which a late marker is told from the right one (KIP-1228).
-Differs from Apache Kafka: none known.
+Differs from Apache Kafka: what a coordinator has sent on a connection that it has given up is not done. Of a producer
+that keeps its epoch, such a marker could end the transaction after the one that it was meant for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ottla.base.errors import ApiError, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.broker.context import RequestContext
 from ottla.broker.later import ask_each
-from ottla.broker.reply import Pending
+from ottla.broker.reply import CloseConnection, Pending
 from ottla.coordination.decision import Token
 from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP
 from ottla.protocol.apis.write_txn_markers import (
@@ -32,6 +33,9 @@ from ottla.replication.partition import error_code_of
 
 def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Pending:
     """End transactions in partitions that this broker leads."""
+    connection, peer = context.connection, context.connection.peer
+    if peer >= 0 and context.broker.markers.is_late(peer, connection.number):
+        raise CloseConnection(f"broker {peer} has sent markers on a newer connection")
     submits: list[Callable[[Token], None]] = [
         partial(_write, context, marker, TopicPartition(topic.name, index))
         for marker in request.markers

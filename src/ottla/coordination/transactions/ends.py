@@ -14,6 +14,18 @@ from ottla.coordination.transactions import records
 from ottla.coordination.transactions.state import Producer, State, Transaction
 
 
+class Age(NamedTuple):
+    """Tells a transaction from the next of its producer, which may have the same epoch."""
+
+    started_ms: int
+    decided_ms: int
+
+
+def age(prepared: Transaction) -> Age:
+    """When a transaction whose outcome is decided began, and was decided."""
+    return Age(prepared.started_ms, prepared.updated_ms)
+
+
 class EndMarkers(NamedTuple):
     """The markers that end one transaction: what the writer is given once the outcome is committed.
 
@@ -26,6 +38,7 @@ class EndMarkers(NamedTuple):
     committed: bool
     partitions: Sequence[TopicPartition]
     transaction_version: int
+    age: Age
     topic_ids: Mapping[str, UUID] = MappingProxyType({})
 
 
@@ -47,6 +60,7 @@ def markers(
         prepared.state is State.PREPARE_COMMIT,
         sorted(prepared.partitions if missing is None else missing),
         prepared.client_version,
+        age(prepared),
         topic_ids,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla.base.errors import ApiError, StorageError
 from ottla.base.ids import TopicPartition
@@ -14,17 +14,13 @@ from ottla.client.errors import ClientError
 from ottla.cluster.image import NO_LEADER, Image
 from ottla.cluster.peers import Peers
 from ottla.coordination.runtime import Coordinator
-from ottla.coordination.transactions.between_brokers import (
-    marker_errors,
-    markers_request,
-    partitions_without,
-    producers_request,
-)
-from ottla.coordination.transactions.ends import EndMarkers
-from ottla.coordination.transactions.shard import TransactionShard
+from ottla.coordination.transactions.ends import Age, EndMarkers
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.control import EndTransactionMarker
 from ottla.replication.partitions import Partitions
+
+if TYPE_CHECKING:
+    from ottla.coordination.transactions.shard import TransactionShard
 
 log = logger(__name__)
 
@@ -62,6 +58,8 @@ class MarkerWriter:
         self._now_ms = now_ms
         self._on_marker = on_marker
         self._coordinator: Coordinator[TransactionShard] | None = None
+        self._under_way: set[tuple[str, Age, int]] = set()
+        self._newest_connection: dict[int, int] = {}
 
     def serve(self, coordinator: Coordinator[TransactionShard]) -> None:
         """Name the coordinator to tell, which is made after the writer that its machines hold."""
@@ -84,7 +82,11 @@ class MarkerWriter:
         if written or not markers.partitions:
             self._tell(markers, written)
         for leader, partitions in elsewhere.items():
-            self._tasks.spawn(self._send(leader, partitions, markers, ended))
+            # A second one could arrive when the next transaction has begun, and end that.
+            sent = (markers.transactional_id, markers.age, leader)
+            if sent not in self._under_way:
+                self._under_way.add(sent)
+                self._tasks.spawn(self._send(leader, partitions, markers, ended))
 
     def _is_replaced(self, tp: TopicPartition, markers: EndMarkers) -> bool:
         """Whether the topic was deleted and made again since the outcome was decided, as the coordinator saw it."""
@@ -105,6 +107,11 @@ class MarkerWriter:
         self, leader: int, partitions: Iterable[TopicPartition], markers: EndMarkers
     ) -> set[TopicPartition]:
         """The same of partitions that another broker leads."""
+        from ottla.coordination.transactions.between_brokers import (
+            partitions_without,
+            producers_request,
+        )
+
         doubtful = [tp for tp in partitions if self._is_replaced(tp, markers)]
         if not doubtful:
             return set()
@@ -134,6 +141,9 @@ class MarkerWriter:
         ended: EndTransactionMarker,
     ) -> None:
         """Have another broker write; what it does not is asked for again."""
+        # A broker that is alone has nobody to ask, and does not read how.
+        from ottla.coordination.transactions.between_brokers import marker_errors, markers_request
+
         try:
             done = await self._untouched_at(leader, partitions, markers)
             left = [tp for tp in partitions if tp not in done]
@@ -141,6 +151,8 @@ class MarkerWriter:
         except (ClientError, ApiError) as failure:
             log.info("markers not sent", leader=leader, reason=str(failure))
             return
+        finally:
+            self._under_way.discard((markers.transactional_id, markers.age, leader))
         for tp, code in marker_errors(answer):
             if not code or self._is_meaningless(tp, code):
                 done.add(tp)
@@ -150,6 +162,12 @@ class MarkerWriter:
     def _is_meaningless(self, tp: TopicPartition, code: int) -> bool:
         """Whether a marker that was refused need not be written: if the topic is gone, nothing is left to end."""
         return code in _MEANINGLESS or self._image().partition(*tp) is None
+
+    def is_late(self, broker_id: int, connection: int) -> bool:
+        """Whether another broker has asked for markers on a newer connection before, so that this one is given up."""
+        newest = self._newest_connection.get(broker_id, 0)
+        self._newest_connection[broker_id] = max(newest, connection)
+        return connection < newest
 
     def write(
         self,

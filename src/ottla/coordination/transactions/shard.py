@@ -21,6 +21,7 @@ from ottla.coordination.transactions.sink_records import kind_of
 from ottla.coordination.transactions.sink_shard import SinkShard, TopicId, refuse
 from ottla.coordination.transactions.state import (
     COMPLETE,
+    FIRST_WITH_EPOCH_BUMP,
     MAX_EPOCH,
     NO_EPOCH,
     PREPARING,
@@ -42,6 +43,16 @@ class _Completing:
     def __init__(self, missing: Iterable[TopicPartition], retry_at_ms: int) -> None:
         self.missing = set(missing)
         self.retry_at_ms = retry_at_ms
+
+
+class _Connections:
+    """Where a transaction comes from: the newest connection that added to it, older ones that wanted to end it."""
+
+    __slots__ = ("newest", "refused")
+
+    def __init__(self) -> None:
+        self.newest = 0
+        self.refused: set[int] = set()
 
 
 class TransactionShard:
@@ -77,6 +88,7 @@ class TransactionShard:
         self._look_for_missing_ms = 0
         # The epoch that a producer had before it was given another in answer to a claim (KIP-360).
         self._claimed: dict[str, int] = {}
+        self._connections: dict[str, _Connections] = {}
         self._look_for_timed_out_ms = 0
         self._look_for_expired_ms: int | None = None
 
@@ -127,6 +139,7 @@ class TransactionShard:
         client_version: int,
         token: Token,
         now_ms: int,
+        connection: int = 0,
     ) -> Decision:
         """AddPartitionsToTxn, or what stands for it: replies with None."""
         try:
@@ -137,6 +150,9 @@ class TransactionShard:
         except ApiError as why:
             return refuse(token, why)
         self.sinks.touch(transactional_id, now_ms)
+        if connection:
+            used = self._connections.setdefault(transactional_id, _Connections())
+            used.newest = max(used.newest, connection)
         written = [] if added is None else [ends.record(transactional_id, added)]
         return Decision(written, [(token, None)])
 
@@ -148,11 +164,14 @@ class TransactionShard:
         client_version: int,
         token: Token,
         now_ms: int,
+        connection: int = 0,
     ) -> Decision:
         """EndTxn: replies with the producer of the next transaction, once the outcome is certain."""
         try:
             self._check_no_slot(transactional_id)
             found = self._known(transactional_id)
+            if client_version < FIRST_WITH_EPOCH_BUMP and found.producer == producer:
+                self._check_not_late(transactional_id, connection)
             prepared = machine.end(
                 found, producer, committed, client_version, self._new_producer_id, now_ms
             )
@@ -171,6 +190,8 @@ class TransactionShard:
         completing = self._completing.get(markers.transactional_id)
         if completing is None or found is None or found.producer != markers.producer:
             return Decision()
+        if ends.age(found) != markers.age:
+            return Decision()  # said twice of the transaction before
         completing.missing.difference_update(written)
         if completing.missing:
             return Decision()
@@ -212,6 +233,8 @@ class TransactionShard:
         now = None if value is None else records.decode_value(value)
         self._ongoing.discard(transactional_id)
         self._completing.pop(transactional_id, None)
+        if now is None or now.state is not State.ONGOING:
+            self._connections.pop(transactional_id, None)
         if now is None:
             self.transactions.pop(transactional_id, None)
             self._claimed.pop(transactional_id, None)
@@ -280,6 +303,18 @@ class TransactionShard:
                 ErrorCode.CONCURRENT_TRANSACTIONS,
                 f"ottla.max.open.transactions={limit} are open; try again when one has ended",
             )
+
+    def _check_not_late(self, transactional_id: str, connection: int) -> None:
+        """Without new epochs only its connection can tell an end from that of a transaction before (KAFKA-17754)."""
+        used = self._connections.get(transactional_id)
+        if used is None or connection >= used.newest or connection in used.refused:
+            return
+        # Whoever asks there again has heard this: no client does on a connection that it has given up.
+        used.refused.add(connection)
+        raise ApiError(
+            ErrorCode.CONCURRENT_TRANSACTIONS,
+            f"a newer connection has begun the transaction of {transactional_id!r}",
+        )
 
     def _check_no_slot(self, transactional_id: str) -> None:
         slot = self.sinks.slots.get(transactional_id)

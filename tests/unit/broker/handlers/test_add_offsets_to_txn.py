@@ -1,11 +1,14 @@
 """AddOffsetsToTxn: the partition that keeps a group's offsets joins the transaction."""
 
 import uuid
+from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from ottla.protocol.apis.add_offsets_to_txn import AddOffsetsToTxnRequest
 from ottla.protocol.errors import ErrorCode
+from tests.support.broker import OttlaBroker
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.transacting import Transactor
 
@@ -30,6 +33,12 @@ def test_the_offsets_partition_joins_the_transaction(client: Client, version: in
     assert found.transaction_state == "Ongoing"
     assert [row.topic for row in found.topics] == ["__consumer_offsets"]
     producer.finish(True)
+
+
+def test_the_first_group_of_all_need_not_ask_twice(own_broker: Callable[..., OttlaBroker]) -> None:
+    # KafkaJS does not: that the coordinator is being loaded is an error to its users.
+    with closing(Client(own_broker().bootstrap)) as client:
+        assert add(Transactor(client, **OLD), "group") == 0
 
 
 @pytest.mark.parametrize("version", range(5))

@@ -1,5 +1,8 @@
 """EndTxn: one outcome, told as often as it is asked for, and never that of another transaction."""
 
+from contextlib import closing
+
+from ottla.protocol.apis.end_txn import EndTxnRequest
 from ottla.protocol.errors import ErrorCode
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.transacting import Transactor, committed
@@ -55,6 +58,45 @@ def test_a_commit_that_is_delayed_past_the_next_transaction_does_not_decide_it(
     assert producer.describe().transaction_state == "Ongoing"
     producer.finish(False)
     assert committed(client, topic) == [b"first"]
+
+
+def test_an_old_commit_on_a_connection_that_was_given_up_does_not_decide_the_next_transaction(
+    client: Client, bootstrap: str
+) -> None:
+    topic = client.new_topic()
+    producer = Transactor(client, **OLD)
+    commit = EndTxnRequest(
+        transactional_id=producer.id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        committed=True,
+    )
+    with closing(Client(bootstrap)) as newer:
+        producer.client = newer
+        assert producer.add(topic) == {0}
+        producer.send(topic, b"first")
+        producer.finish(True)
+        assert producer.add(topic) == {0}
+        producer.send(topic, b"second")
+        assert client.ask(commit, OLD["end"]).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+        assert producer.describe().transaction_state == "Ongoing"
+        producer.finish(False)
+        assert committed(newer, topic) == [b"first"]
+
+
+def test_an_old_client_with_two_connections_ends_its_transaction_on_either(
+    client: Client, bootstrap: str
+) -> None:
+    topic = client.new_topic()
+    producer = Transactor(client, **OLD)
+    with closing(Client(bootstrap)) as newer:
+        producer.client = newer
+        assert producer.add(topic) == {0}
+        producer.send(topic, b"mine")
+        producer.client = client
+        # Refused once, it is asked for again.
+        producer.finish(True)
+    assert committed(client, topic) == [b"mine"]
 
 
 def test_who_never_began_cannot_commit(client: Client) -> None:

@@ -1,12 +1,19 @@
 """WriteTxnMarkers: transactions are ended in a partition, by coordinators and by operators."""
 
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
 from ottla.protocol.apis.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.support.broker import OttlaBroker
 from tests.unit.broker.handlers.asking import Client
+from tests.unit.broker.handlers.brokers import introduced
 from tests.unit.broker.handlers.transacting import Transactor, committed
 
 
@@ -48,3 +55,24 @@ def test_a_marker_must_be_newer_than_what_it_ends(client: Client) -> None:
     assert force(client, topic, producer, True, transaction_version=2) == invalid
     assert force(client, topic, producer, True, epoch=2, transaction_version=2) == 0
     assert force(client, "no-such-topic", producer, True) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_marker_on_a_connection_that_the_coordinator_has_given_up_ends_nothing(
+    own_broker: Callable[[], OttlaBroker],
+) -> None:
+    broker = own_broker()
+    with (
+        closing(Client(broker.bootstrap)) as client,
+        closing(introduced(broker)) as given_up,
+        closing(introduced(broker)) as coordinator,
+    ):
+        topic = client.new_topic()
+        producer = Transactor(client, produce=9, end=3)
+        assert force(coordinator, topic, producer, True) == 0
+        assert producer.add(topic) == {0}
+        assert producer.send(topic, b"not yet") == 0
+        with pytest.raises(EOFError):
+            force(given_up, topic, producer, True)
+        assert producer.describe().transaction_state == "Ongoing"
+        producer.finish(False)
+        assert committed(client, topic) == []

@@ -89,6 +89,22 @@ def test_markers_that_are_missing_are_written_again() -> None:
     assert desk.state is State.COMPLETE_COMMIT
 
 
+def test_a_marker_that_is_told_of_twice_does_not_complete_the_next_transaction() -> None:
+    desk = Desk()
+    producer = desk.init()
+    desk.add(producer, A, version=TV1)
+    desk.commit(producer, TV1)
+    [first] = desk.markers
+    desk.pass_time(1)
+    assert desk.add(producer, A, version=TV1) is None
+    desk.hold_markers()
+    desk.abort(producer, TV1)
+    assert not desk.shard.markers_written(first, [A], desk.now_ms).records
+    assert desk.state is State.PREPARE_ABORT
+    desk.release_markers()
+    assert desk.state is State.COMPLETE_ABORT
+
+
 def test_what_was_decided_before_a_crash_is_completed_after_it() -> None:
     desk = Desk()
     producer = desk.init()
