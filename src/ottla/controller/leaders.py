@@ -3,7 +3,8 @@
 - A leader comes from the ISR, in the order of the replicas. Whoever is gone leaves the ISR in the same step, but never
   as its last member: then nobody leads, and the ISR says who may.
 - A member is *sound* if nothing that it acknowledged can be missing from its log: it stopped cleanly, or it joined the
-  ISR in its present life. If none of the ISR is sound, all of it must be back, and the furthest leads.
+  ISR in its present life. If none of the ISR is sound, all of it must be back: the furthest leads, and those who are as
+  far stay in sync, for their logs are the same.
 - Only where `unclean.leader.election.enable` says so does a replica lead that was not in sync; records are lost then.
 """
 
@@ -79,7 +80,8 @@ def _after_change(
         if len(isr) > 1 and any(each not in known for each in isr):
             return Undecided(topic, partition)
         furthest = max(isr, key=lambda each: known.get(each, (0, 0)))
-        return NewState(topic, partition, furthest, (furthest,))
+        level = tuple(each for each in isr if known.get(each) == known.get(furthest))
+        return NewState(topic, partition, furthest, level)
     if is_unclean_allowed(topic.name):
         leader = next((each for each in partition.replicas if each in alive), NO_LEADER)
         if leader != NO_LEADER:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ottla.base.errors import CorruptLog
 from ottla.base.log import logger
-from ottla.base.units import MiB
+from ottla.base.units import LONG_MAX, MiB
 from ottla.protocol.records.batch import (
     CURRENT_MAGIC,
     HEADER_SIZE,
@@ -21,6 +21,7 @@ from ottla.protocol.records.batch import (
     BatchHeader,
     crc_of,
     parse_header,
+    patch_offset_and_epoch,
 )
 from ottla.storage import fs
 from ottla.storage.epochs import LeaderEpochs
@@ -34,6 +35,8 @@ log = logger(__name__)
 
 EPOCHS_FILE = "leader-epoch-checkpoint"
 _SCAN_BYTES = 4 * MiB
+# So many entries of the index from its end a log is looked at after a clean stop: some 64 KiB, with Kafka's interval.
+_TAIL_ENTRIES = 16
 
 
 class Loaded(NamedTuple):
@@ -77,7 +80,7 @@ def load(
     unsynced: list[Segment] = []
     end_offset = loader.open_clean() if clean else None
     if end_offset is None:
-        unsynced = loader.recover(recovery_point)
+        unsynced = loader.recover(min(recovery_point, loader.sound_until))
         end_offset = loader.end_offset
     else:
         recovery_point = end_offset
@@ -121,6 +124,7 @@ class _Loader:
         self.now_ms = now_ms
         self.producers = ProducerState()
         self.end_offset = segments[0].base_offset
+        self.sound_until = LONG_MAX
         self._apply_from = 0
 
     def rebuild_missing_indexes(self, files: dict[str, int]) -> None:
@@ -137,12 +141,45 @@ class _Loader:
         active = self.segments[-1]
         try:
             end_offset = max(active.restore_tail(), active.base_offset)
+            self._check_tail(active)
         except CorruptLog as error:
             log.warning("clean shutdown marker contradicted", error=str(error))
             return None
         self.producers = load_producers(self.segments, self.snapshots, end_offset, self.now_ms)
         recall_recent(active, self.producers, self.now_ms)
         return end_offset
+
+    def _check_tail(self, active: Segment) -> None:
+        """Files may have come to harm since: of what was written last nobody else may have a copy to compare with."""
+        index = active.offset_index
+        position = index.entry(-_TAIL_ENTRIES)[1] if index.count >= _TAIL_ENTRIES else 0
+        tail: list[tuple[int, BatchHeader]] = []
+        end_offset = active.base_offset
+        for start, header, _ in good_batches(active, position, active.base_offset):
+            if self.dense and tail and header.base_offset != end_offset:
+                break
+            tail.append((start, header))
+            position, end_offset = start + header.size_bytes, header.last_offset + 1
+        if position < active.size_bytes:
+            self.sound_until = end_offset
+            raise CorruptLog(f"{active.path}: the batch at position {position} is damaged")
+        self._mend_epochs(active, tail)
+
+    def _mend_epochs(self, active: Segment, tail: list[tuple[int, BatchHeader]]) -> None:
+        """No CRC covers the leader epoch of a batch, but the checkpoint tells it, too.
+
+        It is believed where it never heard of the other, since it is written when an epoch begins, and where nearly all
+        batches agree with it.
+        """
+        told = ((start, header, self.epochs.epoch_of(header.base_offset)) for start, header in tail)
+        wrong = [each for each in told if each[1].leader_epoch != each[2] >= 0]
+        known = {epoch for epoch, _ in self.epochs.entries()}
+        for start, header, epoch in wrong:
+            if header.leader_epoch not in known or 2 * len(wrong) < len(tail):
+                log.warning("leader epoch mended", segment=active.path, position=start, epoch=epoch)
+                mended = bytearray(fs.pread(active.fd, HEADER_SIZE, start))
+                patch_offset_and_epoch(mended, 0, header.base_offset, epoch)
+                fs.write_at(active.fd, mended, start)
 
     def recover(self, recovery_point: int) -> list[Segment]:
         """Scan from the recovery point on; returns the sealed segments that may not be synced."""

@@ -101,6 +101,12 @@ def test_after_a_crash_of_all_the_furthest_leads_once_all_are_back() -> None:
     assert decided(both, ends={1: (5, 90), 2: (4, 95)}) == [(1, (1,), 5)], "a later epoch wins"
 
 
+def test_after_a_crash_of_all_those_who_are_as_far_as_the_leader_stay_in_sync() -> None:
+    everybody = cluster(state(1, 1, 2, 3), b1=BOUNCED, b2=BOUNCED, b3=BOUNCED)
+    ends = {1: (4, 90), 2: (4, 95), 3: (4, 95)}
+    assert decided(everybody, ends=ends) == [(2, (2, 3), 5)]
+
+
 def test_the_only_replica_goes_on_in_its_epoch() -> None:
     alone = state(1, 1, replicas=(1,))
     assert decided(cluster(alone, b1=BOUNCED)) == []

@@ -3,11 +3,12 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ottla.config.log import LogConfig
-from ottla.protocol.records.batch import BatchHeader, parse_header
+from ottla.protocol.records.batch import BatchHeader, crc_of, parse_header
 from ottla.storage import fs
 from ottla.storage.log import Log
 from ottla.storage.producer_state import Duplicate
@@ -63,17 +64,78 @@ def write_some(log: Log, batches: int = 40) -> list[BatchHeader]:
     return stored_headers(log)
 
 
-def test_a_clean_stop_needs_no_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_clean_stop_only_the_newest_segment_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = open_log(tmp_path, SMALL)
     headers = write_some(log)
     epochs, producers = log.epochs.entries(), list(log.producers.entries())
+    newest = [each for each in headers if each.base_offset >= log.segments[-1].base_offset]
     log.close()
-    monkeypatch.setattr("ottla.storage.recovery.crc_of", None)
+    looked_at: list[int] = []
+
+    def crc_and_note(*where: Any) -> int:
+        looked_at.append(crc_of(*where))
+        return looked_at[-1]
+
+    monkeypatch.setattr("ottla.storage.recovery.crc_of", crc_and_note)
     again = open_log(tmp_path, SMALL)
+    assert looked_at == [each.crc for each in newest] != [each.crc for each in headers]
     assert again.end_offset == again.synced_offset == again.recovery_point == 400
     assert again.epochs.entries() == epochs
     assert list(again.producers.entries()) == producers
     assert read_all(again) == headers
+
+
+@pytest.mark.parametrize("from_end", [1, 60, 400])
+def test_a_bit_that_was_flipped_after_a_clean_stop_is_found(tmp_path: Path, from_end: int) -> None:
+    config = LogConfig(index_interval_bytes=100)
+    log = open_log(tmp_path, config)
+    headers = write_some(log)
+    path, size = Path(log.segments[-1].path), log.segments[-1].size_bytes
+    log.close()
+    data = bytearray(path.read_bytes())
+    data[-from_end] ^= 4
+    path.write_bytes(data)
+    damaged, position = 0, 0
+    while position + headers[damaged].size_bytes <= size - from_end:
+        position += headers[damaged].size_bytes
+        damaged += 1
+    again = open_log(tmp_path, config)
+    assert again.end_offset == headers[damaged].base_offset
+    assert [each.base_offset for each in read_all(again)] == [
+        each.base_offset for each in headers[:damaged]
+    ]
+
+
+@pytest.mark.parametrize("batch", [-1, -9])
+@pytest.mark.parametrize("bit", [0, 1, 30])
+def test_a_leader_epoch_that_came_to_harm_after_a_clean_stop_is_mended(
+    tmp_path: Path, batch: int, bit: int
+) -> None:
+    # No CRC covers it, and it decides where a follower cuts its log.
+    log = open_log(tmp_path)
+    headers = write_some(log)
+    path = Path(log.segments[-1].path)
+    log.close()
+    data = bytearray(path.read_bytes())
+    position = sum(each.size_bytes for each in headers[:batch])
+    data[position + 15 - bit // 8] ^= 1 << bit % 8
+    assert parse_header(data, position).leader_epoch != headers[batch].leader_epoch
+    path.write_bytes(data)
+    assert read_all(open_log(tmp_path)) == headers
+
+
+@pytest.mark.parametrize("bit", [3, 40])
+def test_an_offset_that_came_to_harm_after_a_clean_stop_is_found(tmp_path: Path, bit: int) -> None:
+    log = open_log(tmp_path)
+    headers = write_some(log)
+    path = Path(log.segments[-1].path)
+    log.close()
+    data = bytearray(path.read_bytes())
+    data[-headers[-1].size_bytes + 7 - bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+    assert read_all(open_log(tmp_path)) == headers[:-1]
 
 
 def test_retries_across_a_clean_stop_are_recognised(tmp_path: Path) -> None:
