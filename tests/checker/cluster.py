@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from tests.checker.anomaly import Anomaly
@@ -68,6 +69,18 @@ def waits(evidence: Evidence) -> Iterator[tuple[Operation, str, float | None]]:
             # Those that began later may have ended earlier.
             done = min(ended[first:], default=None)
             yield fault, key, None if done is None else done - fault.completed_ms
+
+
+def longest_gap_ms(evidence: Evidence) -> float:
+    """The longest time between two acknowledged writes to one log, from the first fault on."""
+    writes = _acknowledged(evidence)
+    faults = [each for each in of_action(evidence.everything, Action.FAULT) if each.keys]
+    longest = 0.0
+    for key in {key for fault in faults for key in fault.keys}:
+        since = min(fault.completed_ms for fault in faults if key in fault.keys)
+        ends = sorted(ended for ended in writes[key][1] if ended > since)
+        longest = max([longest, *(later - earlier for earlier, later in pairwise([since, *ends]))])
+    return longest
 
 
 def _acknowledged(evidence: Evidence) -> dict[str, tuple[list[float], list[float]]]:

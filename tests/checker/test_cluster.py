@@ -1,5 +1,8 @@
 """What the checker says of two rulers at once, of zombies that are believed, and of clusters that stand still."""
 
+from tests.checker.cluster import longest_gap_ms
+from tests.checker.evidence import Evidence
+from tests.checker.notation import history
 from tests.checker.test_writes import broken
 
 ELECTED = """
@@ -58,3 +61,15 @@ def test_one_log_takes_writes_too_late() -> None:
 def test_one_log_takes_no_writes_any_more() -> None:
     assert broken(FAULT.format("20-100", "unknown")) == {"no-progress"}
     assert broken(FAULT.format("20-100", "fail")) == {"no-progress"}
+
+
+def test_the_longest_gap_is_that_of_any_log_since_the_first_fault() -> None:
+    said = """
+        w  send +a@0 +t/1:b@0 at=0-5          # nobody asks for what was before
+        f  fault at=1000-1000 keys=t/0,t/1 facts={"what":"kill"}
+        w  send +c@1 +t/1:d@1 at=1000-1010
+        w  send +e@2 at=1020-1050
+        w  send +t/1:f@2 at=1020-1200 -> fail
+        w  send +t/1:g@3 at=1020-1300
+    """
+    assert longest_gap_ms(Evidence(history(said))) == 290

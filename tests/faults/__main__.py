@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from tempfile import mkdtemp
-from threading import Timer
+from threading import Lock, Timer
 
 from tests.faults.catalogue import BY_NAME
 from tests.faults.one import Result
+from tests.faults.tally import broken, load, save, still_to_run, table, total
 
 STUCK_S = 1200.0
-LAST_WORDS = 12
-
-Tallies = dict[str, list[Result]]
+LAST_WORDS = 20
 
 
 class Progress:
@@ -31,6 +29,7 @@ class Progress:
         self.total, self.done = total, 0
         self.began = time.monotonic()
         self._live = sys.stdout.isatty()
+        self._lock = Lock()
 
     @property
     def minutes(self) -> float:
@@ -42,12 +41,14 @@ class Progress:
         if self._live:
             left = self.minutes / self.done * (self.total - self.done) if self.done else 0.0
             line = f"[{self.done + 1}/{self.total}, {self.minutes:.0f} min, {left:.0f} to go]"
-            print(f"\r\033[K{line} {name}: {what}", end="", flush=True)
+            with self._lock:
+                print(f"\r\033[K{line} {name}: {what}", end="", flush=True)
 
     def ended(self, line: str) -> None:
         """A run has ended."""
-        self.done += 1
-        print(f"\r\033[K{line}" if self._live else line, flush=True)
+        with self._lock:
+            self.done += 1
+            print(f"\r\033[K{line}" if self._live else line, flush=True)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -57,7 +58,14 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=1, help="how often each fault runs")
     parser.add_argument("--operations", type=int, default=3000, help="at least, in each run")
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
-    parser.add_argument("--directory", type=Path, help="where histories and the report are kept")
+    parser.add_argument("--parallel", type=int, default=1, help="so many clusters at once")
+    parser.add_argument("--directory", type=Path, help="where the files of broken runs are kept")
+    parser.add_argument(
+        "--add-to",
+        type=Path,
+        metavar="REPORT",
+        help="a report that counts: what it has is not run again, what runs is added at once",
+    )
     parser.add_argument("--list", action="store_true", help="name the faults and stop")
     found = parser.parse_args(given)
     unknown = sorted(set(found.names) - set(BY_NAME))
@@ -66,30 +74,42 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return found
 
 
-def run_once(name: str, seed: int, operations: int, directory: Path, progress: Progress) -> Result:
-    """One run in a process of its own; its files are kept if it is not as it should be."""
-    command = [sys.executable, "-m", "tests.faults.one", name, str(directory)]
-    process = subprocess.Popen(
-        [*command, str(operations), str(seed)], stdout=subprocess.PIPE, text=True
-    )
-    # Interrupted, it takes down what it has set up.
-    stuck = Timer(STUCK_S, process.send_signal, [signal.SIGINT])
-    stuck.start()
-    try:
+class Runner:
+    """Runs one fault after another, or several at once, each in a process of its own."""
+
+    def __init__(self, operations: int, directory: Path, progress: Progress) -> None:
+        self.operations, self.directory, self.progress = operations, directory, progress
+        self._processes: set[subprocess.Popen[str]] = set()
+
+    def run(self, name: str, seed: int) -> Result:
+        """One run; its files are kept if it is not as it should be."""
+        directory = self.directory / f"{name}-{seed}"
+        command = [sys.executable, "-m", "tests.faults.one", name, str(directory)]
+        process = subprocess.Popen(
+            [*command, str(self.operations), str(seed)],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._processes.add(process)
+        stuck = Timer(STUCK_S, process.terminate)
+        stuck.start()
         assert process.stdout is not None
         for line in process.stdout:
-            progress.tell(name, line.strip())
+            self.progress.tell(name, line.strip())
         process.wait()
-    except BaseException:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-        raise
-    finally:
         stuck.cancel()
-    result = Result.load(directory, seed)
-    if result.valid or result.skipped:
-        shutil.rmtree(directory, ignore_errors=True)
-    return result
+        self._processes.remove(process)
+        result = Result.load(directory, seed)
+        self.progress.ended(line_of(name, result, directory))
+        if result.valid or result.skipped:
+            shutil.rmtree(directory, ignore_errors=True)
+        return result
+
+    def interrupt(self) -> None:
+        """Those that run take down what they have set up."""
+        for process in list(self._processes):
+            process.terminate()
 
 
 def line_of(name: str, result: Result, directory: Path) -> str:
@@ -102,56 +122,37 @@ def line_of(name: str, result: Result, directory: Path) -> str:
     verdict = "every promise was kept" if result.valid else f"BROKEN, see {directory}"
     line = (
         f"{name:<34} {result.strikes:>3} strikes {result.operations:>7} operations "
-        f"{result.seconds:>5.0f} s, longest wait {result.longest_wait_ms / 1000:.1f} s: {verdict}"
+        f"{result.seconds:>5.0f} s, longest gap {result.longest_gap_ms / 1000:.1f} s: {verdict}"
     )
     return line if result.valid else f"{line}\n{result.report}"
-
-
-def is_good(results: Sequence[Result]) -> bool:
-    """Whether every run ended, and kept every promise."""
-    return all(result.valid or result.skipped for result in results)
-
-
-def summary(tallies: Tallies, minutes: float) -> str:
-    """What ran, how often and for how long."""
-    lines = [f"{'fault':<34} runs strikes operations  seconds  longest wait  verdict"]
-    for name, results in tallies.items():
-        ran = [each for each in results if not each.skipped]
-        verdict = "kept" if is_good(results) else "BROKEN"
-        longest = max((each.longest_wait_ms for each in ran), default=0) / 1000
-        lines.append(
-            f"{name:<34} {len(ran):>4} {sum(each.strikes for each in ran):>7} "
-            f"{sum(each.operations for each in ran):>10} {sum(each.seconds for each in ran):>8.0f} "
-            f"{longest:>11.1f} s  {verdict if ran else results[0].skipped}"
-        )
-    everything = [each for results in tallies.values() for each in results if not each.skipped]
-    broken = [name for name, results in tallies.items() if not is_good(results)]
-    said = f"broken: {', '.join(broken)}" if broken else "every promise was kept"
-    total = sum(each.operations for each in everything)
-    lines.append(f"{len(everything)} runs, {total} operations, {minutes:.0f} minutes; {said}")
-    return "\n".join(lines)
 
 
 def main() -> int:
     """Run what was asked for."""
     told = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if told.list:
         print("\n".join(BY_NAME))
         return 0
     directory: Path = told.directory or Path(mkdtemp(prefix="ottla-faults-"))
     directory.mkdir(parents=True, exist_ok=True)
-    tallies: Tallies = {name: [] for name in told.names or BY_NAME}
-    progress = Progress(len(tallies) * told.runs)
-    for seed in range(told.seed, told.seed + told.runs):
-        for name, results in tallies.items():
-            here = directory / f"{name}-{seed}"
-            results.append(run_once(name, seed, told.operations, here, progress))
-            progress.ended(line_of(name, results[-1], here))
-    print(summary(tallies, progress.minutes))
-    report = directory / "report.json"
-    report.write_text(json.dumps({n: [asdict(r) for r in t] for n, t in tallies.items()}, indent=2))
-    print(f"report: {report}")
-    return 0 if all(map(is_good, tallies.values())) else 1
+    report: Path = told.add_to or directory / "report.json"
+    tally = load(told.add_to, BY_NAME)
+    asked = {name: tally[name] for name in told.names or BY_NAME}
+    todo = list(still_to_run(asked, told.runs, told.operations, told.seed))
+    runner = Runner(told.operations, directory, Progress(len(todo)))
+    with ThreadPoolExecutor(told.parallel) as pool:
+        running = {pool.submit(runner.run, name, seed): name for name, seed in todo}
+        try:
+            for each in as_completed(running):
+                tally[running[each]].append(each.result())
+                save(report, tally)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runner.interrupt()
+            raise
+    print(f"{table(asked)}\n\n{total(asked)}\nreport: {report}")
+    return 1 if broken(asked) else 0
 
 
 if __name__ == "__main__":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
 from tests.faults.fault import SOON_S, Choose, Fault
+from tests.faults.mistimed import set_clock
 from tests.faults.scene import Scene
 from tests.faults.site import Site
 from tests.support.broker import OttlaBroker
-from tests.support.requirements import libfaketime
 
 JUMP_S: Final = 300
 STROBES: Final = 20
@@ -19,17 +20,13 @@ STROBES: Final = 20
 class ClockSite(Site):
     """Each broker has a wall clock of its own, told by a file; the clock that only counts is left alone."""
 
-    NEEDS = ("java", "libfaketime")
-
     def clock(self, number: int) -> Path:
         """The file that tells a broker's clock how far it is off."""
         return self.directory / f"clock-{number}"
 
     def set_clock(self, number: int, seconds: float) -> None:
         """Let a broker's clock be wrong by so much, from now on."""
-        new = self.clock(number).with_suffix(".new")
-        new.write_text(f"{seconds:+f}\n")
-        new.replace(self.clock(number))
+        set_clock(self.clock(number), seconds)
 
     def make_broker(self, number: int, settings: dict[str, str]) -> OttlaBroker:
         self.set_clock(number, 0)
@@ -48,13 +45,8 @@ class MistimedBroker(OttlaBroker):
         self.clock = clock
 
     def command(self, port: int) -> list[str]:
-        environment = (
-            f"LD_PRELOAD={libfaketime()}",
-            f"FAKETIME_TIMESTAMP_FILE={self.clock}",
-            "FAKETIME_NO_CACHE=1",
-            "FAKETIME_DONT_FAKE_MONOTONIC=1",
-        )
-        return ["env", *environment, *super().command(port)]
+        _, *arguments = super().command(port)
+        return [sys.executable, "-m", "tests.faults.mistimed", str(self.clock), *arguments]
 
 
 @dataclass(slots=True)

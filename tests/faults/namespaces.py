@@ -61,10 +61,11 @@ class Bridge:
     def __init__(self, count: int) -> None:
         # Names of interfaces are short; the process id tells them from those of other runs.
         self._tag = f"o{os.getpid() % 1_000_000:x}"
-        third = os.getpid() % 250
-        self.address = f"10.213.{third}.254"
+        second, third = divmod(os.getpid() % 10_000, 250)
+        network = f"10.{213 + second}.{third}"
+        self.address = f"{network}.254"
         self.namespaces = [
-            Namespace(f"{self._tag}-{number}", f"10.213.{third}.{number}")
+            Namespace(f"{self._tag}-{number}", f"{network}.{number}")
             for number in range(1, count + 1)
         ]
 

@@ -6,11 +6,14 @@ stdout, line by line; what came of it stands in `result.json`; what client libra
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import signal
 import sys
 import traceback
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +30,15 @@ class Result:
     """What came of one run."""
 
     seed: int
+    date: str = ""
     valid: bool = False
     skipped: str = ""
     failure: str = ""
     strikes: int = 0
     operations: int = 0
     seconds: float = 0.0
-    longest_wait_ms: float = 0.0
+    longest_gap_ms: float = 0.0
+    anomalies: int = 0
     report: str = ""
 
     def save(self, directory: Path) -> None:
@@ -51,21 +56,24 @@ class Result:
 
 def run(name: str, directory: Path, operations: int, seed: int) -> Result:
     """Perform, whatever comes of it."""
+    today = date.today().isoformat()
     try:
         done = perform(
             [BY_NAME[name]], directory, operations, seed, lambda what: print(what, flush=True)
         )
     except pytest.skip.Exception as skipped:
-        return Result(seed, skipped=str(skipped))
+        return Result(seed, today, skipped=str(skipped))
     except Exception:
-        return Result(seed, failure=traceback.format_exc())
+        return Result(seed, today, failure=traceback.format_exc())
     return Result(
         seed,
+        today,
         done.report.valid,
         strikes=done.strikes,
         operations=done.operations,
-        seconds=done.seconds,
-        longest_wait_ms=done.longest_wait_ms,
+        seconds=round(done.seconds, 1),
+        longest_gap_ms=round(done.longest_gap_ms, 1),
+        anomalies=sum(each.fails for each in done.report.anomalies),
         report=str(done.report),
     )
 
@@ -76,6 +84,10 @@ def main() -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "clients.log").open("ab") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
+    # Told to stop, it takes down what it has set up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A history only grows, so that a collector would look through it again and again for nothing.
+    gc.disable()
     run(name, directory, operations, seed).save(directory)
     # Not after threads that hang.
     os._exit(0)

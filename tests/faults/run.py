@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.checker.anomaly import Anomaly
 from tests.checker.check import judge
-from tests.checker.cluster import WITHIN, waits
+from tests.checker.cluster import WITHIN, longest_gap_ms
 from tests.checker.evidence import Evidence
 from tests.checker.history import Isolation, Outcome
 from tests.checker.replicas import ROTATION
@@ -42,9 +42,10 @@ class Run:
     strikes: int
     seconds: float
     report: Report
-    longest_wait_ms: float
-    """The longest that any log took no write after the fault had struck, or had been put right."""
+    longest_gap_ms: float
+    """The longest that any log took no write, from when the fault first struck."""
     history: Path
+    """Where it is, if a promise was broken."""
 
     @property
     def operations(self) -> int:
@@ -77,9 +78,12 @@ def perform(
         evidence = Evidence(found.recorder.operations, promises)
         report = judge(evidence)
         report = replace(report, anomalies=[*report.anomalies, *tracebacks(found)])
-    longest = max((wait for _, _, wait in waits(evidence) if wait is not None), default=0.0)
+        if not report.valid:
+            found.recorder.save(history)
     name = " and ".join(fault.name for fault in faults)
-    return Run(name, seed, strikes, time.monotonic() - began, report, longest, history)
+    return Run(
+        name, seed, strikes, time.monotonic() - began, report, longest_gap_ms(evidence), history
+    )
 
 
 def strike(fault: Fault, found: Scene) -> None:

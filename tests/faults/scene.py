@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import KafkaError, KafkaException
+
 from ottla.coordination.routing import partition_for
 from tests.checker.expectations import Compaction, Expectations
 from tests.faults.site import BROKERS, Site
@@ -131,14 +133,29 @@ class Scene:
         return replace(self.cast.promises(), compactions=(compaction,))
 
 
+def create(bootstrap: str, topic: str, config: dict[str, str]) -> None:
+    """Create a topic as soon as whoever is asked knows of all brokers, which on a busy machine takes a while."""
+
+    def is_created() -> bool:
+        try:
+            create_named(bootstrap, topic, PARTITIONS, config, replicas=3)
+        except KafkaException as failed:
+            if failed.args[0].code() != KafkaError.INVALID_REPLICATION_FACTOR:
+                raise
+            return False
+        return True
+
+    wait_for(is_created, f"the brokers to have room for {topic}", SETTLED_S, 0.2)
+
+
 @contextmanager
 def scene(site: Site, seed: int, history: Path) -> Iterator[Scene]:
-    """The clients of a cluster that runs; their history is kept, however it ends."""
+    """The clients of a cluster that runs; what they did is kept in a file if something goes wrong meanwhile."""
     recorder = Recorder()
     cast = Cast(site.bootstrap, recorder)
-    configs = {cast.source: {}, cast.target: {}, COMPACTED: COMPACTION}
+    configs: dict[str, dict[str, str]] = {cast.source: {}, cast.target: {}, COMPACTED: COMPACTION}
     for topic, config in configs.items():
-        create_named(site.bootstrap, topic, PARTITIONS, config, replicas=3)
+        create(site.bootstrap, topic, config)
     cast.engage(NAMES)
     cast.writers.append(KeyedWriter("keyed", site.bootstrap, recorder, COMPACTED, PARTITIONS))
     for worker in cast.workers():
@@ -146,6 +163,7 @@ def scene(site: Site, seed: int, history: Path) -> Iterator[Scene]:
     with TreeView(site.connect) as tree:
         try:
             yield Scene(site, cast, tree, random.Random(seed))
-        finally:
+        except BaseException:
             cast.abandon()
             recorder.save(history)
+            raise

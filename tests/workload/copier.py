@@ -8,14 +8,14 @@ from tests.checker.history import Action, Isolation, Polled
 from tests.support.waiting import wait_for
 from tests.workload.readers import POLL_S, generation_of, records
 from tests.workload.recorder import Recorder
-from tests.workload.worker import TIMEOUT_S, Worker, key_of, partition_of, until_done
+from tests.workload.worker import TIMEOUT_S, Worker, in_time, key_of, partition_of, until_done
 from tests.workload.writers import Transaction
 
 AT_ONCE = 50
 OFFSETS_S = 3.0
 OFFSETS_PATIENCE_S = 6.0
 """librdkafka 2.16 keeps asking the broker that coordinated the group when it dies between two requests of one call, and
-never hears of another: then only a new client helps."""
+never hears of another: then only a new client helps. Now and then the call does not even come back."""
 ATTEMPT = "~"
 """Stands in a copy between the value and the number of the attempt: what was tried twice can be told apart."""
 
@@ -126,11 +126,14 @@ class Copier(Worker):
         for each in found:
             value = f"{each.value}{ATTEMPT}{self.attempts}"
             transaction.write(self.target, partition_of(each.key).partition, value)
-        metadata = self.reader.consumer_group_metadata()
+        producer, metadata = self.producer, self.reader.consumer_group_metadata()
         offsets = [partition_of(*each) for each in after.items()]
         try:
             until_done(
-                lambda: self.producer.send_offsets_to_transaction(offsets, metadata, OFFSETS_S),
+                lambda: in_time(
+                    lambda: producer.send_offsets_to_transaction(offsets, metadata, OFFSETS_S),
+                    OFFSETS_PATIENCE_S,
+                ),
                 OFFSETS_PATIENCE_S,
             )
         except KafkaException as failed:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from confluent_kafka import KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from tests.checker.history import Polled
 from tests.support.waiting import wait_for
@@ -85,6 +87,11 @@ class Worker(Thread):
         finally:
             self.going_on.set()
 
+    def whereabouts(self) -> str:
+        """What the thread does at the moment."""
+        frame = sys._current_frames().get(self.ident or 0)
+        return "".join(traceback.format_stack(frame)) if frame is not None else "nothing"
+
     def end(self) -> None:
         """It is enough; fails as the thread has failed."""
         self.enough.set()
@@ -93,7 +100,7 @@ class Worker(Thread):
             before = self.recorder.ended[self.name]
             self.join(TIMEOUT_S)
             progresses = self.recorder.ended[self.name] > before
-            assert progresses or not self.is_alive(), f"{self.name} hangs"
+            assert progresses or not self.is_alive(), f"{self.name} hangs:\n{self.whereabouts()}"
         if self.failure is not None:
             raise AssertionError(f"{self.name} failed: {self.failure!r}") from self.failure
 
@@ -130,3 +137,22 @@ def until_done(step: Callable[[], object], patience_s: float = float("inf")) -> 
             # confluent-kafka raises fatal errors in the midst of callbacks, and then stumbles over itself.
             fatal = odd.__cause__
             raise (fatal if isinstance(fatal, KafkaException) else KafkaException(fatal)) from None
+
+
+def in_time(step: Callable[[], object], patience_s: float) -> None:
+    """What may never come back, whatever time-out it was given, is left behind after so long."""
+    failures: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            step()
+        except BaseException as failed:
+            failures.append(failed)
+
+    thread = Thread(target=attempt, name="attempt", daemon=True)
+    thread.start()
+    thread.join(patience_s)
+    if thread.is_alive():
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the client never came back"))
+    if failures:
+        raise failures[0]

@@ -169,7 +169,8 @@ class TransactionalWriter(Writer):
         try:
             self.attempt(Transaction(self.client, self.recorder, self.name, self.incarnation))
         except KafkaException as failed:
-            if not failed.args[0].fatal():
+            lost_patience = failed.args[0].retriable()
+            if not (failed.args[0].fatal() or lost_patience):
                 raise
             self.incarnation += 1
             self.start_client()
