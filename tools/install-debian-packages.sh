@@ -2,9 +2,9 @@
 # Installs the Debian packages that the whole test suite needs; does nothing when they are there.
 #
 #   kcat               a small client over librdkafka, one of the clients the compatibility tests run
+#   bash, zsh, fish    the shells whose completion is tested
 #   e2fsprogs, mount   mkfs.ext4, losetup and mount, for the power-cut and full-disk tests
 #   nftables, iproute2   partitions of the network in namespaces, for make faults
-#   faketime           clocks that jump, for make faults
 #   default-jdk-headless, maven   Java 17 and the way to Kafka's own tools
 set -eu
 
@@ -16,12 +16,14 @@ need() { # need COMMAND PACKAGE
 }
 
 need kcat kcat
+need bash bash
+need zsh zsh
+need fish fish
 need mkfs.ext4 e2fsprogs
 need losetup mount
 need mount mount
 need nft nftables
 need ip iproute2
-need faketime faketime
 need java default-jdk-headless
 need mvn maven
 

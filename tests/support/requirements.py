@@ -22,24 +22,16 @@ def _can_make_namespaces() -> bool:
     return os.geteuid() == 0 and _has("ip")
 
 
-def libfaketime() -> Path | None:
-    """The library that gives a process a clock of its own."""
-    found = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
-    return next(iter(sorted(found)), None)
-
-
-def _has_libfaketime() -> bool:
-    return libfaketime() is not None
-
-
 REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "java": (lambda: _has("java"), "Java 17 or newer: apt-get install default-jdk-headless"),
     "maven": (lambda: _has("mvn"), "Maven: apt-get install maven"),
     "kcat": (lambda: _has("kcat"), "kcat: apt-get install kcat"),
+    "bash": (lambda: _has("bash"), "bash: apt-get install bash"),
+    "zsh": (lambda: _has("zsh"), "zsh: apt-get install zsh"),
+    "fish": (lambda: _has("fish"), "fish: apt-get install fish"),
     "mkfs.ext4": (lambda: _has("mkfs.ext4"), "mkfs.ext4: apt-get install e2fsprogs"),
     "losetup": (lambda: _has("losetup"), "losetup: apt-get install mount"),
     "nft": (lambda: _has("nft"), "nft: apt-get install nftables"),
-    "libfaketime": (_has_libfaketime, "libfaketime: apt-get install faketime"),
     "network namespaces": (_can_make_namespaces, "root and ip: apt-get install iproute2"),
     "loop devices": (_can_mount_images, "root and loop devices: run as root, with /dev/loop*"),
 }

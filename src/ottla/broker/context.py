@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 log = logger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Broker:
     """The services that requests are made of; built once, in `ottla.node`."""
 

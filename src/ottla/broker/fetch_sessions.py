@@ -74,8 +74,10 @@ class Session:
         if key not in self.partitions:
             return  # forgotten while it was read
         self.told[key] = (data.high_watermark, data.log_start_offset)
-        if data.error:
-            self.told.pop(key)  # so that the recovery is news
+        if data.error or data.diverging_epoch is not None:
+            self.told.pop(
+                key
+            )  # so that the recovery is news, or what counts once the log has been cut
         if data.records:
             self.partitions[key] = self.partitions.pop(key)
 

@@ -39,10 +39,7 @@ class Metadata:
 
     async def open(self) -> None:
         """Makes sure of the tree's fixed nodes, reads the whole image and begins to follow."""
-        missing = [p for p in SKELETON if await self.tree.exists(p) is None]
-        for path in missing:
-            with suppress(NodeExists):  # another broker starts at the same time
-                await self.tree.create(path, make_parents=True)
+        await asyncio.gather(*map(self._ensure, SKELETON))
         await self._advance(Stale(everything=True), _refuse)
         self._task = asyncio.create_task(self._follow(), name="metadata")
 
@@ -78,6 +75,11 @@ class Metadata:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         _settle(self._waiters, _stopping())
+
+    async def _ensure(self, path: str) -> None:
+        if await self.tree.exists(path) is None:
+            with suppress(NodeExists):  # another broker starts at the same time
+                await self.tree.create(path, make_parents=True)
 
     def _on_events(self, events: Sequence[TreeEvent]) -> None:
         self._stale.note(events)

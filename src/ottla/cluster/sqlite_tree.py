@@ -23,7 +23,6 @@ from ottla.cluster.tree import (
     Delete,
     EventCallback,
     MultiFailed,
-    NodeExists,
     NoNode,
     Op,
     OutcomeUnknown,
@@ -184,9 +183,12 @@ class SqliteTree:
         sequence: bool = False,
         make_parents: bool = False,
     ) -> str:
-        if make_parents:
-            await self._make_parents(path)
-        return (await self._single(Create(path, data, ephemeral, sequence))).path
+        above = self._make_parents(path) if make_parents else ()
+        try:
+            return (await self._single(Create(path, data, ephemeral, sequence))).path
+        finally:
+            # Those that others made meanwhile are there all the same.
+            await asyncio.gather(*above, return_exceptions=True)
 
     async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> Stat:
         node = (await self._single(Set(path, data, version))).node
@@ -238,21 +240,19 @@ class SqliteTree:
         except MultiFailed as failed:
             raise failed.error from None
 
-    async def _make_parents(self, path: str) -> None:
+    def _make_parents(self, path: str) -> list[asyncio.Future[list[Applied]]]:
+        """Asks for all that is missing above a node, ahead of the node itself and to be committed with it."""
+        self._require_session()
         check_path(path)
         names = path.split("/")
-        for end in range(2, len(names)):
-            above = "/".join(names[:end])
-            if above not in self._nodes:
-                try:
-                    await self._single(Create(above))
-                except NodeExists:
-                    continue
+        above = ("/".join(names[:end]) for end in range(2, len(names)))
+        return [self._enqueue((Create(each),)) for each in above if each not in self._nodes]
 
     def _enqueue(self, ops: Sequence[Op]) -> asyncio.Future[list[Applied]]:
         done: asyncio.Future[list[Applied]] = asyncio.get_running_loop().create_future()
         self._queue.append(_Request(ops, done))
-        self._write_next()
+        # What is asked for in one turn of the loop is one commit, and waits for the disk once.
+        asyncio.get_running_loop().call_soon(self._write_next)
         return done
 
     def _write_next(self) -> None:

@@ -165,9 +165,7 @@ def decode_broker(path: str, data: bytes) -> BrokerNode:
         endpoints = tuple(_endpoint(text, protocols) for text in fields["endpoints"])
         clean = bool(fields.get("clean", True))
         timestamp_ms = int(fields["timestamp"])
-        return BrokerNode(
-            endpoints, fields.get("rack"), timestamp_ms, clean, fields.get("machine")
-        )
+        return BrokerNode(endpoints, fields.get("rack"), timestamp_ms, clean, fields.get("machine"))
 
     return _load(path, data, read)
 

@@ -1,8 +1,8 @@
 """Pure: settings that change while the broker runs, of the cluster, of one broker, of a topic."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ottla.base.errors import ConfigError
@@ -30,13 +30,12 @@ class Change(NamedTuple):
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(NamedTuple):
     """A broker's static settings under the dynamic ones of the cluster and of the broker itself."""
 
     settings: Settings
-    cluster: Mapping[str, str] = field(default_factory=dict)
-    broker: Mapping[str, str] = field(default_factory=dict)
+    cluster: Mapping[str, str] = MappingProxyType({})
+    broker: Mapping[str, str] = MappingProxyType({})
 
     def effective(self) -> Settings:
         """The values that hold now."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ottla.base.units import DAY_MS, MINUTE_MS, SECOND_MS, MiB
+from ottla.base.units import DAY_MS, LONG_MAX, MINUTE_MS, SECOND_MS, MiB
 from ottla.config.kinds import Bool, Double, Int, ListOf, Long
 from ottla.config.setting import Scope, Synonym, setting
 
@@ -89,6 +89,13 @@ class StorageConfig:
         Double(0),
         scope=EVERYWHERE,
         doc="Limits the bytes that compaction reads and writes in a second.",
+    )
+    replica_alter_log_dirs_io_max_bytes_per_second: int = setting(
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        LONG_MAX,
+        Long(1),
+        scope=Scope.PER_BROKER,
+        doc="Limits the bytes that each log is copied with, in a second, when it moves to another directory.",
     )
     producer_id_expiration_ms: int = setting(
         "producer.id.expiration.ms",

@@ -6,8 +6,8 @@ is raised as ApiError.
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from ottla.base.ids import ZERO_ID
@@ -35,15 +35,14 @@ class ManualReplicas(NamedTuple):
     brokers: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(NamedTuple):
     """A topic to be made; with assignments, both numbers must be left to the default."""
 
     name: str
     partitions: int = USE_DEFAULT
     replication_factor: int = USE_DEFAULT
     assignments: Sequence[ManualReplicas] = ()
-    configs: Mapping[str, str | None] = field(default_factory=dict)
+    configs: Mapping[str, str | None] = MappingProxyType({})
 
 
 class TopicRef(NamedTuple):
@@ -53,12 +52,11 @@ class TopicRef(NamedTuple):
     topic_id: uuid.UUID = ZERO_ID
 
 
-@dataclass(frozen=True, slots=True)
-class NewPartitions:
-    """A topic that shall have `count` partitions; assignments are for the new ones only."""
+class NewPartitions(NamedTuple):
+    """A topic that shall have `total` partitions; assignments are for the new ones only."""
 
     name: str
-    count: int
+    total: int
     assignments: Sequence[Sequence[int]] | None = None
 
 
@@ -74,8 +72,7 @@ class ConfigAlteration(NamedTuple):
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TopicResult:
+class TopicResult(NamedTuple):
     """What became of a topic to be made, deleted or given partitions."""
 
     name: str | None
@@ -84,7 +81,7 @@ class TopicResult:
     topic_id: uuid.UUID = ZERO_ID
     partitions: int = -1
     replication_factor: int = -1
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = MappingProxyType({})
 
 
 class ConfigResult(NamedTuple):

@@ -89,7 +89,7 @@ def decide_partitions(
 ) -> Decision[TopicResult]:
     """Decides which topics can be given more partitions."""
     _limit_partitions(
-        request.count - len(topic.partitions)
+        request.total - len(topic.partitions)
         for request in requests
         if (topic := now.image.topics.get(request.name)) is not None
     )
@@ -104,7 +104,7 @@ def decide_partitions(
         except ApiError as error:
             results.append(TopicResult(request.name, ErrorCode(error.code), error.message))
         else:
-            results.append(TopicResult(request.name, partitions=request.count))
+            results.append(TopicResult(request.name, partitions=request.total))
     return Decision(ops, results)
 
 
@@ -219,11 +219,11 @@ def _growth(now: Circumstances, request: NewPartitions) -> list[Op]:
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         raise ApiError(unknown, unknown.message)
     present = len(topic.partitions)
-    if request.count <= present:
+    if request.total <= present:
         why = f"Topic already has {present} partition(s)."
-        if request.count < present:
+        if request.total < present:
             why = (
-                f"The topic {topic.name} currently has {present} partition(s); {request.count} "
+                f"The topic {topic.name} currently has {present} partition(s); {request.total} "
                 "would not be an increase."
             )
         raise ApiError(ErrorCode.INVALID_PARTITIONS, why)

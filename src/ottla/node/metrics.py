@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ottla.base.metrics import gauge
 from ottla.broker import metrics
 from ottla.broker.fetch_sessions import FetchSessions
 from ottla.coordination import metrics as coordination
-from ottla.coordination.groups.group import Group
-from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.runtime import Coordinator
-from ottla.coordination.transactions.shard import TransactionShard
 from ottla.replication.partitions import Partitions
 from ottla.storage import metrics as storage
 from ottla.storage.logs import Logs
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.group import Group
+    from ottla.coordination.groups.shard import GroupShard
+    from ottla.coordination.transactions.shard import TransactionShard
 
 _LABELS = ("topic", "partition")
 

@@ -8,6 +8,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ottla.base.errors import ApiError
@@ -20,7 +21,7 @@ from ottla.broker.context import Broker
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.fetch_sessions import FetchSessions
 from ottla.broker.internal_topics import GROUPS_TOPIC, TRANSACTIONS_TOPIC
-from ottla.broker.pauses import PauseWatch, settle_memory
+from ottla.broker.pauses import PauseWatch
 from ottla.broker.server import Server
 from ottla.cluster.image import Delta, Image, TopicChange
 from ottla.cluster.membership import Membership, ensure_secret
@@ -38,11 +39,9 @@ from ottla.config.table import Settings
 from ottla.controller.controller import Controller
 from ottla.controller.elections import Elections
 from ottla.controller.loop import ControllerLoop
-from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
-from ottla.coordination.transactions.shard import TransactionShard
 from ottla.node.hand_over import HandOver
 from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
@@ -52,6 +51,10 @@ from ottla.replication.fetchers import Fetchers
 from ottla.replication.isr_changes import IsrChanges
 from ottla.replication.partitions import Partitions
 from ottla.storage.logs import Logs
+
+if TYPE_CHECKING:
+    from ottla.coordination.groups.shard import GroupShard
+    from ottla.coordination.transactions.shard import TransactionShard
 
 log = logger(__name__)
 
@@ -178,7 +181,6 @@ class Node:
         broker.logs.start()
         watch_gauges(partitions, broker.fetch_sessions, broker.logs)
         watch_coordinators(broker.groups, broker.transactions)
-        settle_memory()
         self._pauses.start()
         for running in (self._pauses.run(), isrs.run(), cluster.run()):
             self._tasks.spawn(running)
@@ -311,6 +313,9 @@ class Node:
         topics = Topics(metadata.image)
 
         def make_shard(index: int) -> GroupShard:
+            # Not before there is a group: its machine is a fifth of all that a broker is made of.
+            from ottla.coordination.groups.shard import GroupShard
+
             return GroupShard(self._settings.groups, topics)
 
         def follow(image: Image, delta: Delta) -> None:
@@ -357,6 +362,8 @@ class Node:
             return None if topic is None else topic.topic_id
 
         def make_shard(index: int) -> TransactionShard:
+            from ottla.coordination.transactions.shard import TransactionShard
+
             return TransactionShard(
                 self._settings.transactions,
                 new_producer_id,

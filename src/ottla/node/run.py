@@ -10,9 +10,12 @@ from collections.abc import Callable
 import uvloop
 
 from ottla.base.log import configure, logger
+from ottla.base.tasks import Tasks
+from ottla.broker.pauses import settle_memory
 from ottla.config.load import tell_ignored
 from ottla.config.table import Settings
 from ottla.node.node import Node
+from ottla.node.warm_up import warm_up
 
 log = logger(__name__)
 
@@ -45,9 +48,13 @@ async def _serve(node: Node, on_ready: Callable[[Node], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
+    beside = Tasks()
     try:
         await node.start()
+        settle_memory()
         on_ready(node)
+        beside.spawn(warm_up())
         await stopping.wait()
     finally:
+        await beside.cancel()
         await node.stop()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ottla.base.tasks import Tasks
 from ottla.cluster.peers import Peers
 from ottla.config.live import LiveSettings
-from ottla.replication.fetcher import Fetcher
 from ottla.replication.partition import Partition
 from ottla.replication.throttle import Throttle
 from ottla.storage.logs import Logs
+
+if TYPE_CHECKING:
+    from ottla.replication.fetcher import Fetcher
 
 
 class Fetchers:
@@ -54,6 +57,9 @@ class Fetchers:
     def _fetcher(self, leader_id: int) -> Fetcher:
         fetcher = self._fetchers.get(leader_id)
         if fetcher is None:
+            # A broker that is alone follows nobody, and does not read how.
+            from ottla.replication.fetcher import Fetcher
+
             fetcher = Fetcher(
                 leader_id, self._peers, self._logs, self._settings, self._throttle, self._now_ms
             )

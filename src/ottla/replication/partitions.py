@@ -59,6 +59,7 @@ class Partitions:
         self._image = Image()
         self.throttle = LeaderThrottle(self._node_id, settings, now_ms)
         logs.on_offline = self.went_offline
+        logs.on_moved = self.moved
 
     @property
     def fetch_max_bytes(self) -> int:
@@ -199,6 +200,13 @@ class Partitions:
             if partition is not None:
                 partition.fail_waiters(ErrorCode.KAFKA_STORAGE_ERROR)
 
+    def moved(self, opened: Log) -> None:
+        """The log of a partition is in another directory now, all of it synced."""
+        partition = self.find(*opened.tp)
+        if partition is not None:
+            partition.log = opened
+            partition.advance_high_watermark()
+
     def _names(self) -> list[str]:
         return [topic for topic in self._topics if isinstance(topic, str)]
 
@@ -235,12 +243,14 @@ class Partitions:
     def flush(self, partition: Partition) -> None:
         """Sync beside the loop; one sync serves everything that was appended before it began."""
 
+        source = partition.log
+
         def done(synced: asyncio.Future[None]) -> None:
             failure = None if synced.cancelled() else synced.exception()
-            partition.flushed(failure if isinstance(failure, StorageError) else None)
+            if partition.log is source:  # else it has moved, and with it all that it held
+                partition.flushed(failure if isinstance(failure, StorageError) else None)
 
-        log = partition.log
-        self._logs.flusher.synced(log, log.end_offset).add_done_callback(done)
+        self._logs.flusher.synced(source, source.end_offset).add_done_callback(done)
 
 
 def _nobody(partition: Partition) -> None:

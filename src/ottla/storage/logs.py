@@ -23,6 +23,7 @@ from ottla.storage.flush import Flusher
 from ottla.storage.log import Log
 from ottla.storage.log_dir import LogDir
 from ottla.storage.log_read import ColdRead
+from ottla.storage.moves import FutureReplica, Moves, settle_moves
 from ottla.storage.partition_metadata import read_topic_id, write_topic_id
 from ottla.storage.producer_limit import ProducerLimit
 
@@ -47,6 +48,7 @@ class DirDescription(NamedTuple):
     total_bytes: int
     usable_bytes: int
     sizes: dict[TopicPartition, int]
+    futures: dict[TopicPartition, FutureReplica]
 
 
 class Logs:
@@ -64,6 +66,10 @@ class Logs:
         self._logs: dict[TopicPartition, Log] = {}
         self._rubbish: list[str] = []
         self._duties = Duties(self, clock)
+        self.moves = Moves(self, clock, self._duties.remove_tree_later)
+        # Who hears that the log of a partition is in another directory now.
+        self.on_moved: Callable[[Log], None] | None = None
+        self._interrupted_moves: list[tuple[TopicPartition, LogDir]] = []
         # The broker epoch of the last clean stop of every directory, else -1 (KIP-966).
         self.previous_broker_epoch = -1
 
@@ -111,6 +117,7 @@ class Logs:
         topic of the same name, is set aside as stray. None opens whatever there is.
         """
         epochs = []
+        self._interrupted_moves = settle_moves(self.dirs)
         for log_dir in self.dirs:
             try:
                 if log_dir.offline is None:
@@ -128,6 +135,9 @@ class Logs:
         for path in self._rubbish:
             self._duties.remove_tree_later(path, 0)
         self._rubbish.clear()
+        for tp, log_dir in self._interrupted_moves:
+            if tp in self._logs and log_dir.offline is None:
+                self.moves.begin(tp, log_dir)
 
     async def apply_retention(self) -> None:
         """Delete what has expired now, and not when it is next looked for."""
@@ -135,6 +145,7 @@ class Logs:
 
     async def close(self, *, clean: bool = True, broker_epoch: int = -1) -> None:
         """Stop; when clean, make all logs durable and leave the marker that says so."""
+        await self.moves.stop()
         await self._duties.stop()
         await self.flusher.drain()
         if clean:
@@ -169,11 +180,36 @@ class Logs:
         gone = self._logs.pop(tp, None)
         if gone is None:
             return
-        path = self._set_aside(gone.log_dir.path, str(tp), "delete")
-        delay_ms = gone.config.file_delete_delay_ms
+        self.moves.end(tp)
+        path = self.set_aside(gone)
         gone.close(clean=False)
-        self._duties.remove_tree_later(path, delay_ms)
         log.info("partition deleted", partition=tp, directory=path)
+
+    def set_aside(self, gone: Log) -> str:
+        """Rename the directory of a log that is not wanted any more, to be removed later; its new path."""
+        path = self._set_aside(gone.log_dir.path, str(gone.tp), "delete")
+        self._duties.remove_tree_later(path, gone.config.file_delete_delay_ms)
+        return path
+
+    def drop(self, gone: Log) -> None:
+        """Close a log whose directory was set aside."""
+        del self._logs[gone.tp]
+        gone.close(clean=False)
+
+    def take_in(self, old: Log, log_dir: LogDir) -> None:
+        """Open the log of a partition where it was moved to, in place of the one that was dropped."""
+        opened = self._open_log(
+            log_dir,
+            f"{log_dir.path}/{old.tp}",
+            old.tp,
+            old.topic_id,
+            clean=True,
+            start_offset=old.start_offset,
+        )
+        opened.high_watermark = old.high_watermark
+        opened.first_dirty_offset = old.first_dirty_offset
+        if self.on_moved is not None:
+            self.on_moved(opened)
 
     def configure(self, topic: str, config: LogConfig) -> None:
         """Give the logs of a topic new settings."""
@@ -302,7 +338,8 @@ class Logs:
 
     def _describe(self, log_dir: LogDir) -> DirDescription:
         if log_dir.offline is not None:
-            return DirDescription(log_dir.path, True, -1, -1, {})
+            return DirDescription(log_dir.path, True, -1, -1, {}, {})
         total, usable = fs.disk_space(log_dir.path)
         sizes = {each.tp: each.size_bytes for each in self if each.log_dir is log_dir}
-        return DirDescription(log_dir.path, False, total, usable, sizes)
+        futures = self.moves.in_directory(log_dir)
+        return DirDescription(log_dir.path, False, total, usable, sizes, futures)

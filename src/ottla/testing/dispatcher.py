@@ -16,11 +16,8 @@ from ottla.broker.dispatch import Dispatcher
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
 from ottla.broker.topic_views import nodes
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.apis.metadata import MetadataResponse, MetadataResponseBroker
-from ottla.protocol.apis.produce import ProduceRequest
 from ottla.protocol.codec import decode_request, encode_response
 from ottla.protocol.header import RequestHeader, parse_request_header
-from ottla.testing.refusals import refuse
 from ottla.testing.rules import DELAY, DROP, FAIL, FaultRule, FaultRules
 from ottla.testing.sightings import Sightings
 
@@ -88,6 +85,11 @@ class RuledDispatcher(Dispatcher):
     def _refuse(
         self, rule: FaultRule, connection: Connection, header: RequestHeader, frame: memoryview
     ) -> Buffers:
+        # Few tests have a rule, and the others do not wait for this.
+        from ottla.protocol.apis.metadata import MetadataResponse, MetadataResponseBroker
+        from ottla.protocol.apis.produce import ProduceRequest
+        from ottla.testing.refusals import refuse
+
         key, version, correlation_id, _, pos = header
         request = decode_request(key, version, frame, pos, len(frame))
         if isinstance(request, ProduceRequest) and request.acks == 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.apis.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from ottla.protocol.apis.fetch import FetchRequest
 from ottla.protocol.codec import response_class
 from ottla.protocol.errors import ErrorCode
@@ -33,9 +34,11 @@ _ANSWERS: Final = {
 # By these the items of a response are told apart; where a request lists plain values, they become the first of these.
 _IDENTITIES: Final = (
     "partition_index", "partition", "partition_id", "index", "key", "group_id", "transactional_id", "name", "topic",
-    "topic_id", "member_id", "group_instance_id", "producer_id", "resource_type", "resource_name",
+    "topic_id", "topic_name", "member_id", "group_instance_id", "producer_id", "resource_type", "resource_name",
 )  # fmt: skip
 _PARTITION: Final = ("partition_index", "partition")
+# What is called so in a response may have other names in its request.
+_NAMES: Final = {**dict.fromkeys(_PARTITION, _PARTITION), "topic_name": ("topic_name", "name")}
 # The top of these speaks of the fetch session, and of the client's list of brokers.
 _ITEMS_ONLY: Final = (ApiKey.FETCH, ApiKey.METADATA)
 
@@ -74,7 +77,7 @@ def _answer(kind: type[Struct], asked: Struct, version: int, error: ErrorCode) -
 
 
 def _identify(answer: Any, name: str, asked: Struct) -> None:
-    for candidate in _PARTITION if name in _PARTITION else (name,):
+    for candidate in _NAMES.get(name, (name,)):
         if hasattr(asked, candidate):
             setattr(answer, name, getattr(asked, candidate))
 
@@ -90,6 +93,8 @@ def _item(kind: type[Struct], item: Any, version: int, error: ErrorCode) -> Any:
 
 def _asked_for(asked: Struct, name: str, version: int) -> list[Any]:
     """The list of a request that a list of its response answers."""
+    if isinstance(asked, AlterReplicaLogDirsRequest):  # asked by directory, answered by topic
+        return [topic for directory in asked.dirs for topic in directory.topics]
     carried = {field.name for field in asked.fields if field.exists(version)}
     for candidate in (name, *_ANSWERS.get(name, ())):
         if candidate in carried:

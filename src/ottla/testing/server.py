@@ -7,7 +7,6 @@ test's process ends without a word, it ends as well, and removes the temporary d
 from __future__ import annotations
 
 import asyncio
-import gc
 import shutil
 import sys
 
@@ -43,7 +42,6 @@ def run(control_fd: int, ahead_ms: int, directory: str, assignments: list[str]) 
         return Node(settings, clock.now_ms, make_server)
 
     def on_ready(node: Node) -> None:
-        gc.enable()
         hello = {"node_id": node.node_id, "bootstrap_servers": node.bootstrap}
         _tasks.add(asyncio.get_running_loop().create_task(control.run(control_fd, hello)))
 

@@ -111,3 +111,11 @@ def test_whoever_got_records_goes_to_the_end_of_the_line() -> None:
     assert session is not None
     session.tell(("t", 0), PartitionData(0, 0, 10, 10, 0, b"x"))
     assert list(session.partitions) == [("t", 1), ("t", 0)]
+
+
+def test_a_follower_that_must_cut_its_log_is_told_again_what_is_committed() -> None:
+    opened = sessions().open(request(0, 0, {0: 5}), False, 0)
+    assert opened.session is not None
+    cut = PartitionData(0, 0, 10, 10, 0, diverging_epoch=(3, 4))
+    opened.session.tell(("t", 0), cut)
+    assert opened.session.is_news(("t", 0), PartitionData(0, 0, 10, 10, 0))

@@ -87,3 +87,12 @@ def test_a_cluster_that_is_away_is_blamed_on_its_context(
     assert "nothing listens on localhost:1" in sentence
     assert "the address is that of context prod" in sentence
     assert "context" not in refused(capsys, "topics", "list", "-b", "localhost:2")
+
+
+def test_secrets_are_kept_and_not_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["context", "add", "safe", "-b", "safe:1", "-X", "ssl.key.password=hunter2"])
+    main(["context", "show", "safe"])
+    assert "hunter2" not in capsys.readouterr().out
+    assert "hunter2" in (home / "ottla" / "contexts.json").read_text()
+    said = refused(capsys, "context", "add", "x", "-b", "x:1", "-X", "ssl.ca.location=ca.pem")
+    assert "Kafka has ssl.truststore.type=PEM and ssl.truststore.location" in said

@@ -9,7 +9,6 @@ from ottla.cli.moments import (
     duration_ms,
     iso,
     moment_ms,
-    short_count,
     short_duration,
     short_size,
 )
@@ -44,5 +43,4 @@ def test_short_words() -> None:
         "12 ms", "5 s", "1.5 min", "2 h", "7 days",
     ]  # fmt: skip
     assert [short_size(n) for n in (5, 1500, 2_500_000)] == ["5 B", "1.5 kB", "2.5 MB"]
-    assert [short_count(n) for n in (5, 1500, 2.5e6)] == ["5", "1.5 k", "2.5 M"]
     assert (counted(1, "record"), counted(0, "record")) == ("1 record", "0 records")

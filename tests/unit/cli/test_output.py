@@ -3,11 +3,10 @@
 import csv
 import io
 import json
-import sys
 
 import pytest
 
-from ottla.cli.output import Progress, RowWriter, paint, show, show_one, table
+from ottla.cli.output import RowWriter, paint, show, show_one, table
 
 ROWS = [
     {"topic": "a", "partitions": 12, "replicas": [1, 2], "rack": None, "internal": False},
@@ -74,14 +73,3 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paint("x", "red", Terminal()) == "\x1b[31mx\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
     assert paint("x", "red", Terminal()) == "x"
-
-
-def test_a_bar_is_drawn_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        progress = Progress("records", 10)
-        progress.advance(5)
-        progress.close()
-        assert ("50%  5 records" in stream.getvalue()) is drawn
-        assert stream.getvalue().endswith("\r\x1b[K") is drawn

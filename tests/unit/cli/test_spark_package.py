@@ -12,6 +12,7 @@ import pytest
 
 from ottla.cli.main import main
 from ottla.cli.spark_package import package_files, write_package
+from ottla.pipeline.compiled import warm
 
 BARE_PYTHON = getattr(sys, "_base_executable", sys.executable)
 PROGRAM = """
@@ -48,8 +49,15 @@ def test_what_no_import_needs_is_left_out() -> None:
     names = list(package_files())
     assert "ottla/pipeline/source.py" in names
     assert "pyspark_ottla/__init__.py" in names
-    assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
+    assert not [name for name in names if name.endswith(".pyc") or "/tests/" in name]
     assert not [name for name in names if name.startswith("pyspark/")]
+
+
+@pytest.mark.skipif("NUMBA_CACHE_DIR" in os.environ, reason="the loops lie elsewhere")
+def test_loops_that_are_compiled_travel_along() -> None:
+    warm()
+    loops = [name for name in package_files() if name.endswith(".nbc")]
+    assert [name for name in loops if name.startswith("ottla/pipeline/__pycache__/decoding_loops")]
 
 
 def test_the_archive_is_whole_or_not_there(tmp_path: Path) -> None:

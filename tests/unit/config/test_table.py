@@ -28,7 +28,11 @@ KAFKA_3_9 = {
     "reserved.broker.max.id": ("int", "1000"),
 }
 """Type and default of what went with ZooKeeper: Kafka 4 has it no longer."""
-SHOWN_ONCE_SET = {"leader.replication.throttled.rate", "follower.replication.throttled.rate"}
+SHOWN_ONCE_SET = {
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+}
 """Kafka takes these at run time alone, and does not describe them before."""
 KAFKAS = [
     row

@@ -8,9 +8,10 @@ that calls itself ottla is told of ottla's own APIs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from ottla.broker.apis import ADVERTISED, OWN, Api
 from ottla.broker.context import RequestContext
 from ottla.broker.features import FEATURES, FINALIZED_EPOCH
 from ottla.protocol.api_keys import ApiKey
@@ -23,22 +24,17 @@ from ottla.protocol.apis.api_versions import (
 )
 from ottla.protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from ottla.broker.apis import Api
-
 _FIRST_WITH_SOFTWARE: Final = 3
 _FIRST_WITH_MINIMUM_0: Final = 4
 _OWN_SOFTWARE: Final = "ottla"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.\-]*[a-zA-Z0-9])?")
 
 
-def handle(
-    context: RequestContext, request: ApiVersionsRequest, apis: Iterable[Api], own: Iterable[Api]
-) -> ApiVersionsResponse:
+def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     """List the APIs served, to clients of ottla its own, too."""
     if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    told = [*apis, *own] if request.client_software_name == _OWN_SOFTWARE else apis
+    told = (*ADVERTISED, *OWN) if request.client_software_name == _OWN_SOFTWARE else ADVERTISED
     return ApiVersionsResponse(
         api_keys=[_row(api) for api in told],
         supported_features=[

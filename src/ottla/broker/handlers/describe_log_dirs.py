@@ -1,8 +1,7 @@
 """DescribeLogDirs (api 35, v1-v5).
 
 Versions: v2 flexible · v3 an error for the whole · v4 total and usable bytes (KIP-827) · v5 cordoned directories.
-Differs from Apache Kafka: replicas are not moved between directories, so none is ever a future one, and no directory is
-cordoned.
+Differs from Apache Kafka: no directory is cordoned.
 """
 
 from __future__ import annotations
@@ -40,13 +39,16 @@ def _render(
     context: RequestContext, directory: DirDescription, wanted: set[TopicPartition] | None
 ) -> DescribeLogDirsResult:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for tp, size_bytes in sorted(directory.sizes.items()):
+    found = [(tp, size, _lag(context, tp), False) for tp, size in directory.sizes.items()]
+    found += [(tp, *future, True) for tp, future in directory.futures.items()]
+    for tp, size_bytes, lag, is_future in sorted(found):
         if wanted is None or tp in wanted:
             topics.setdefault(tp.topic, []).append(
                 DescribeLogDirsPartition(
                     partition_index=tp.partition,
                     partition_size=size_bytes,
-                    offset_lag=_lag(context, tp),
+                    offset_lag=lag,
+                    is_future_key=is_future,
                 )
             )
     return DescribeLogDirsResult(

@@ -90,7 +90,7 @@ class _Fetch:
         else:
             self._look_at_news()
         # Partitions that do not exist are told with the rest: they hurry the reply only when that is news.
-        self._unknown = len(self._partitions) - 1
+        self._unknown = max(len(self._partitions) - 1, 0)
         self._collect()
         if self._cold:
             self._pending = Pending(blocking=False, large=True)
@@ -125,7 +125,8 @@ class _Fetch:
         self._partitions = [(key[0], wanted) for key, wanted in found.items()]
 
     def _is_about_nothing(self) -> bool:
-        return not self._partitions and not self._opened.incremental
+        """Whether nothing can come of waiting: a follower without news waits for some."""
+        return not self._partitions and self._kept is None
 
     def _note_progress(self) -> None:
         """A follower holds everything below what it asks for, now that it asks.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ottla.cli.serving import print_ready, serve
 from ottla.cli.settings import add_setting_arguments, load_settings
-from ottla.node.run import run_broker
 
 SUMMARY = "Run one broker in the foreground."
 EXAMPLES = """examples:
@@ -24,5 +24,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C."""
-    settings = load_settings(arguments, arguments.properties)
-    return run_broker(settings, on_ready=lambda node: print(node.ready_line, flush=True))
+    return serve(load_settings(arguments, arguments.properties), print_ready)

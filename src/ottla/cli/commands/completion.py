@@ -17,10 +17,17 @@ _SCRIPTS: Final = {
     "bash": """_ottla() {
   local IFS=$'\\n'
   COMPREPLY=($(ottla completion words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  # Bash takes a:b for three words, of which it replaces the last.
+  local typed="${COMP_LINE:0:COMP_POINT}"
+  typed="${typed##*[[:space:]]}"
+  if [[ $COMP_WORDBREAKS == *:* && $typed == *:* ]]; then
+    COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*:}"}"}")
+  fi
 }
 complete -o default -F _ottla ottla
 """,
-    "zsh": """_ottla() {
+    "zsh": """(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+_ottla() {
   local -a found
   found=("${(@f)$(ottla completion words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   found=("${(@)found:#}")

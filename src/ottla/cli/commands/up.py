@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
+from ottla.cli.serving import serve
 from ottla.cli.settings import add_setting_arguments, load_settings
-from ottla.node.local_cluster import LocalCluster
-from ottla.node.run import run_broker
 
 if TYPE_CHECKING:
+    from ottla.node.local_cluster import LocalCluster
     from ottla.node.node import Node
 
 SUMMARY = "Start ottla on this machine and show what to try."
@@ -67,11 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.brokers < 1:
         raise OttlaError(f"--brokers {arguments.brokers}: a cluster has at least one broker")
     if arguments.brokers == 1:
-        return run_broker(load_settings(arguments, None, _DEFAULTS), on_ready=_greet)
+        return serve(load_settings(arguments, None, _DEFAULTS), _greet)
     return _run_cluster(arguments)
 
 
 def _run_cluster(arguments: argparse.Namespace) -> int:
+    from ottla.node.local_cluster import LocalCluster
+
     directory = Path(arguments.data_dir or _CLUSTER_DIRECTORY)
     if arguments.fresh:
         for old in (*directory.glob("broker-*"), *directory.glob("zookeeper-*")):

@@ -8,6 +8,14 @@ from typing import Final
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.cli.kafka.connect import raise_first
+from ottla.cli.kafka.log_dir_moves import (
+    DEFAULT_TIMEOUT_MS,
+    is_moving,
+    places_of,
+    start_moves,
+    state_of,
+    wanted_directories,
+)
 from ottla.cli.kafka.options import Failed, Given
 from ottla.cli.kafka.reassignment_files import ANY_DIRECTORY, Target, as_json, names
 from ottla.cli.kafka.reassignment_throttles import clear_throttles, set_throttles
@@ -91,7 +99,9 @@ async def execute(
         print(_THROTTLE_WARNING)
         await set_throttles(admin, moves, before, between, within)
     await _begin(admin, moves, not given.has("disallow-replication-factor-change"))
-    await _move_directories(admin, moves)
+    timeout_ms = given.long_number("timeout")
+    timeout_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
+    await start_moves(admin, wanted_directories(moves), timeout_ms)
 
 
 async def _begin(
@@ -107,26 +117,6 @@ async def _begin(
         raise Failed(f"Error reassigning partition(s):\n{lines}")
     plural = "s" if len(moves) > 1 else ""
     print(f"Successfully started partition reassignment{plural} for {names(list(moves))}")
-
-
-async def _move_directories(
-    admin: ReassignmentAdmin, moves: Mapping[TopicPartition, Target]
-) -> None:
-    by_broker: dict[int, dict[TopicPartition, str]] = {}
-    for partition, target in moves.items():
-        for broker, directory in zip(target.replicas, target.log_dirs, strict=True):
-            if directory != ANY_DIRECTORY:
-                by_broker.setdefault(broker, {})[partition] = directory
-    for broker, wanted in sorted(by_broker.items()):
-        raise_first(await admin.alter_replica_log_dirs(broker, wanted))
-    if by_broker:
-        started = [
-            f"{partition}-{broker}"
-            for broker, wanted in sorted(by_broker.items())
-            for partition in sorted(wanted)
-        ]
-        plural = "s" if len(started) > 1 else ""
-        print(f"Successfully started log directory move{plural} for: {names(started)}")
 
 
 async def verify(
@@ -149,8 +139,11 @@ async def verify(
                 f"There is no active reassignment of partition {partition}, but replica set is "
                 f"{names(replicas)} rather than {names(target.replicas)}."
             )
-    print()
-    if not any(partition in running for partition in moves) and not keep_throttles:
+    wanted = wanted_directories(moves)
+    places = await places_of(admin, wanted) if wanted else {}
+    print("\n".join(state_of(each, wanted[each], places.get(each)) for each in sorted(wanted)))
+    ongoing = any(partition in running for partition in moves)
+    if not keep_throttles and not ongoing and not any(is_moving(places.get(r)) for r in wanted):
         await clear_throttles(admin, await _affected_brokers(admin, moves), _topics(moves))
     return 0
 
@@ -167,8 +160,14 @@ async def cancel(
         print(f"Successfully cancelled partition reassignment{plural} for: {names(active)}")
     else:
         print("None of the specified partition reassignments are active.")
-    # Kafka's tool has no line break here, and scripts know its output.
-    print("None of the specified partition moves are active.", end="")
+    wanted = wanted_directories(moves)
+    places = await places_of(admin, wanted) if wanted else {}
+    back = {r: p.current for r, p in places.items() if r in wanted and p.current and p.future}
+    if back:
+        await start_moves(admin, back, DEFAULT_TIMEOUT_MS)
+    else:
+        # Kafka's tool has no line break here, and scripts know its output.
+        print("None of the specified partition moves are active.", end="")
     if not keep_throttles:
         await clear_throttles(admin, await _affected_brokers(admin, moves), _topics(moves))
 
@@ -180,7 +179,11 @@ async def _current(admin: ReassignmentAdmin, topics: Sequence[str]) -> dict[Topi
     for broker, found in directories.items():
         for path, directory in found.items():
             if not isinstance(directory, ApiError):
-                places.update(((partition, broker), path) for partition in directory.replicas)
+                places.update(
+                    ((partition, broker), path)
+                    for partition, replica in directory.replicas.items()
+                    if not replica.future
+                )
     current = {}
     for name, topic in described.items():
         if isinstance(topic, ApiError):

@@ -60,11 +60,11 @@ def read_arguments(words: Sequence[str]) -> Start:
 def _run(start: Start) -> int:
     if start.behind:
         return _run_behind(start)
+    from ottla.cli.serving import print_ready, serve
     from ottla.config.load import load
-    from ottla.node.run import run_broker
 
     settings = load(start.properties, dict(os.environ), list(start.overrides))
-    return run_broker(settings, on_ready=lambda node: print(node.ready_line, flush=True))
+    return serve(settings, print_ready)
 
 
 def _run_behind(start: Start) -> int:

@@ -11,7 +11,15 @@ import pytest
 from tests.support.broker import OttlaBroker
 
 BIN = Path(sys.executable).parent
-HEAVY = ("kio", "click", "rich", "uvloop", "importlib.metadata")
+HEAVY = (
+    "kio",
+    "click",
+    "rich",
+    "uvloop",
+    "importlib.metadata",
+    "cryptography",
+    "ottla.security.client",
+)
 RUNS = 20
 MOST_SECONDS = 0.3
 """Of CPU: what others do on this machine does not count. Measured: 0.09."""
@@ -53,6 +61,8 @@ def test_nothing_heavy_is_imported(broker: str, command: str) -> None:
     assert "ottla.client.cluster" in modules
     assert not [name for name in modules if name.startswith(HEAVY)]
     assert not [name for name in modules if name.startswith(("ottla.broker", "ottla.storage"))]
+    secured = [name for name in modules if name.startswith("ottla.security.")]
+    assert secured == ["ottla.security.settings"]
 
 
 def test_topics_are_listed_at_once(broker: str) -> None:
