@@ -1,41 +1,69 @@
-"""`python -m tests.simulation FIRST LAST [MUTANT]`: tells stories, prints those that end badly.
+"""`python -m tests.simulation FIRST LAST [--long] [--mutant NAME] [--processes N]`: tells stories, prints the bad ones.
 
 Hash seeds move sets about, so the same seed tells the same story only under one PYTHONHASHSEED.
 """
 
+import argparse
+import gc
 import logging
 import os
+import subprocess
 import sys
 import time
 from contextlib import nullcontext
 
 from tests.simulation.mutants import MUTANTS
+from tests.simulation.pace import LONG, SHORT, Pace
 from tests.simulation.story import Told, tell
 
 
-def main(first: int, last: int, mutant: str | None = None) -> int:
+def main(first: int, last: int, pace: Pace, mutant: str | None) -> int:
     """The number of stories that ended badly; with a mutant, ends with the first."""
     logging.disable(logging.CRITICAL)
-    began, bad = time.monotonic(), 0
-    for seed in range(first, last):
-        with MUTANTS[mutant]() if mutant else nullcontext():
-            told = tell(seed)
-        if told.anomalies:
-            bad += 1
-            print(report(told), flush=True)
-            if mutant:
-                break
-    print(f"{seed - first + 1} stories in {time.monotonic() - began:.0f} s, {bad} ended badly")
+    gc.freeze()
+    began, stories, bad, events = time.monotonic(), 0, 0, 0
+    with MUTANTS[mutant]() if mutant else nullcontext():
+        for told in tell(first, last, pace):
+            stories += 1
+            events += told.events
+            if told.anomalies:
+                bad += 1
+                print(report(told), flush=True)
+                if mutant:
+                    break
+    took = f"{stories} stories of {events // max(stories, 1)} events in {time.monotonic() - began:.0f} s"
+    print(f"{took}, {bad} ended badly")
     return bad
 
 
 def report(told: Told) -> str:
-    """The story of a seed, for whoever has to find out why it ended badly."""
+    """The story of a seed, behind those that its world had seen: for whoever has to find out why it ended badly."""
     lines = [
-        f"seed {told.seed}: {told.acked} records acknowledged in {told.seconds:.0f} s",
+        f"seed {told.seed}: {told.events} events, {told.acked} records acknowledged in {told.seconds:.1f} s",
         *told.story,
     ]
     return "\n".join(lines + [f"  ANOMALY {each}" for each in told.anomalies[:10]])
+
+
+def in_shares(first: int, last: int, processes: int, *options: str) -> bool:
+    """Whether a story ended badly, in any of several processes that tell some each."""
+    size = -(-(last - first) // processes)
+    shares = [(start, min(start + size, last)) for start in range(first, last, size)]
+    command = (sys.executable, "-m", "tests.simulation")
+    telling = [subprocess.Popen([*command, *map(str, share), *options]) for share in shares]
+    codes = [process.wait() for process in telling]
+    return any(codes)
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("first", type=int, help="the first seed")
+    parser.add_argument("last", type=int, help="the seed behind the last")
+    parser.add_argument("--long", action="store_true", help="long stories instead of short ones")
+    parser.add_argument("--mutant", choices=MUTANTS, help="brokers with one rule missing")
+    parser.add_argument("--processes", type=int, default=1, help="how many share the seeds")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
@@ -45,6 +73,9 @@ if __name__ == "__main__":
             [sys.executable, "-m", "tests.simulation", *sys.argv[1:]],
             {**os.environ, "PYTHONHASHSEED": "0"},
         )
-    arguments = sys.argv[1:]
-    ended_badly = main(int(arguments[0]), int(arguments[1]), *arguments[2:3])
-    sys.exit(bool(ended_badly) != bool(arguments[2:3]))
+    asked = arguments()
+    if asked.processes > 1:
+        long = ["--long"] if asked.long else []
+        sys.exit(in_shares(asked.first, asked.last, asked.processes, *long))
+    ended_badly = main(asked.first, asked.last, LONG if asked.long else SHORT, asked.mutant)
+    sys.exit(bool(ended_badly) != bool(asked.mutant))

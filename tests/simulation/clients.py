@@ -28,7 +28,6 @@ from ottla.protocol.schema import Request
 from tests.simulation.world import World
 
 TOPIC = "t"
-PAUSE_S = 0.3
 
 
 class Failed(OttlaError):
@@ -40,17 +39,18 @@ class Client:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self._timeout_ms = int(world.pace.patience_s * 1000)
         self._connections: dict[int, Connection] = {}
 
     async def ask(self, number: int, request: Request, version: int) -> Any:
-        """The answer of a broker, in a second; Failed otherwise."""
+        """The answer of a broker, while we have patience; Failed otherwise."""
         connection = self._connections.get(number)
         try:
             if connection is None or connection.closed:
                 connection = self._connections[number] = await Connection.open(
-                    f"sim-{number}", 9092, timeout_ms=1000
+                    f"sim-{number}", 9092, timeout_ms=self._timeout_ms
                 )
-            return await connection.ask(request, version=version, timeout_ms=1500)
+            return await connection.ask(request, version=version, timeout_ms=self._timeout_ms)
         except ClientError as failure:
             self._connections.pop(number, None)
             raise Failed(str(failure)) from failure
@@ -72,7 +72,7 @@ class Client:
             raise Failed(ErrorCode(found.error_code).name)
         return int(found.node_id)
 
-    async def pause(self, longest_s: float = PAUSE_S) -> None:
+    async def pause(self, longest_s: float) -> None:
         await asyncio.sleep(self.world.rng.uniform(longest_s / 4, longest_s))
 
 
@@ -85,25 +85,22 @@ class SimProducer(Client):
         self.partition = partition
         self.acked: list[tuple[bytes, int]] = []
         self.anomalies: list[str] = []
-        self.sending = False
 
     async def run(self) -> None:
-        sequence = 0
         leader: int | None = None
         while True:
+            sequence = len(self.acked)
             value = b"%d-%d" % (self.producer_id, sequence)
             try:
                 leader = leader or await self.leader(self.partition)
-                self.sending = True
+                self.world.sends()
                 offset = await self._send(leader, value, sequence)
             except Failed:
                 leader = None
                 await self.pause(0.2)
                 continue
-            self.sending = False
             self.acked.append((value, offset))
-            sequence += 1
-            await self.pause()
+            await self.pause(self.world.pace.pause_s)
 
     async def _send(self, leader: int, value: bytes, sequence: int) -> int:
         batch = build_batch(

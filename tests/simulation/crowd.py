@@ -13,8 +13,9 @@ from ottla.cluster.image import Image
 from ottla.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.apis.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tests.simulation.clients import Client, Failed
-from tests.simulation.story import in_a_world
-from tests.simulation.world import SESSION_TIMEOUT_S, Host, World
+from tests.simulation.pace import LONG
+from tests.simulation.story import a_world
+from tests.simulation.world import Host, World
 
 BROKERS = 100
 TOPICS = 6
@@ -26,7 +27,8 @@ SETTLES_WITHIN_S = 60.0
 
 def tell(seed: int, brokers: int = BROKERS) -> list[str]:
     """What is not as it should be in the end."""
-    return in_a_world(seed, brokers, _tell)
+    with a_world(seed, brokers, LONG) as (loop, world):
+        return loop.run_until_complete(_tell(world))
 
 
 async def _tell(world: World) -> list[str]:
@@ -44,7 +46,7 @@ async def _tell(world: World) -> list[str]:
         _cut(world, host)
     await _delete(world, "topic-0")
     await _create(world, "topic-1-again")
-    await asyncio.sleep(2 * SESSION_TIMEOUT_S)
+    await asyncio.sleep(2 * LONG.session_timeout_s)
     for host in cut:
         assert host.tree is not None
         host.tree.heal()
@@ -52,10 +54,7 @@ async def _tell(world: World) -> list[str]:
     for host in killed:
         await host.start()
     await _until(lambda: not list(_anomalies(world)))
-    found = list(_anomalies(world))
-    for host in world.alive():
-        await host.kill()
-    return found
+    return list(_anomalies(world))
 
 
 def _cut(world: World, host: Host) -> None:

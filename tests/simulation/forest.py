@@ -157,6 +157,8 @@ class SimTree:
         return node.data, node.stat
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        if not paths:
+            return []
         await self._turn()
         found = map(self._forest.nodes.get, paths)
         return [None if node is None else (node.data, node.stat) for node in found]

@@ -3,10 +3,8 @@
 import asyncio
 import contextvars
 import random
-import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from pathlib import Path
 from typing import Any
 
 from ottla.broker.apis import APIS_BY_KEY
@@ -22,16 +20,15 @@ from ottla.node.hand_over import HandOver
 from ottla.node.node import Node
 from ottla.replication.isr_changes import IsrChanges
 from ottla.storage.logs import Logs
+from tests.simulation.disks import Disks
 from tests.simulation.forest import Forest, SimTree
 from tests.simulation.network import HERE, Network
+from tests.simulation.pace import LONG, Pace
 
-SESSION_TIMEOUT_S = 6.0
 START_MS = 1_700_000_000_000
 SETTINGS = (
     "zookeeper.connect=sim:2181",
     "min.insync.replicas=2",
-    "replica.lag.time.max.ms=3000",
-    "replica.socket.timeout.ms=2000",
     "replica.fetch.backoff.ms=200",
     "offsets.topic.num.partitions=1",
     "log.cleaner.enable=false",
@@ -58,12 +55,14 @@ class Host:
         self.world = world
         self.number = number
         self.name = f"sim-{number}"
-        self.directory = world.directory / self.name
+        self.directory = f"/{self.name}"
         self.tree: SimTree | None = None
         self.broker: Broker | None = None
         self._node: Node | None = None
         self._context = contextvars.copy_context()
         self._context.run(HERE.set, self.name)
+        here = (f"log.dirs={self.directory}", f"broker.id={number}")
+        self._settings = load(None, {}, [*here, *SETTINGS, *world.pace.settings()])
 
     @property
     def running(self) -> bool:
@@ -74,9 +73,7 @@ class Host:
         await asyncio.create_task(self._start(), context=self._context)
 
     async def _start(self) -> None:
-        self.directory.mkdir(exist_ok=True)
-        sets = [f"log.dirs={self.directory}", f"broker.id={self.number}", *SETTINGS]
-        settings = load(None, {}, sets)
+        settings = self._settings
         node = self._node = Node(settings, self.world.now_ms)
         node._node_id = self.number
         node._endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", self.name, 9092),)
@@ -117,9 +114,7 @@ class Host:
         """SIGKILL; with `lost_bytes` the machine's power fails, and the ends of logs were not on the disk."""
         await self._end(clean=False)
         if lost_bytes:
-            for segment in self.directory.glob("t-*/*.log"):
-                with segment.open("r+b") as file:
-                    file.truncate(max(0, segment.stat().st_size - lost_bytes))
+            self.world.disks.tear(f"{self.directory}/t-", ".log", lost_bytes)
 
     async def _end(self, *, clean: bool) -> None:
         node, tree, broker = self._node, self.tree, self.broker
@@ -142,15 +137,15 @@ class Host:
 class World:
     """Hosts, their network and their tree, and the time they live in."""
 
-    def __init__(self, seed: int, directory: Path, hosts: int = 3) -> None:
+    def __init__(self, seed: int, hosts: int = 3, pace: Pace = LONG) -> None:
         self.rng = random.Random(seed)
-        self.directory = directory
+        self.pace = pace
+        self.disks = Disks()
         self.network = Network(self.rng)
-        self.forest = Forest(self.rng, SESSION_TIMEOUT_S)
+        self.forest = Forest(self.rng, pace.session_timeout_s)
         self.hosts = [Host(self, number) for number in range(1, hosts + 1)]
         self.story: list[str] = []
-        # Who is sending: a fault in the middle of that says more than one at rest.
-        self.is_anybody_sending: Callable[[], bool] = lambda: False
+        self._awaits_a_send: asyncio.Future[None] | None = None
 
     def now_ms(self) -> int:
         return START_MS + int(asyncio.get_running_loop().time() * 1000)
@@ -162,5 +157,13 @@ class World:
     def alive(self) -> list[Host]:
         return [host for host in self.hosts if host.running]
 
-    def erase(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
+    async def somebody_sends(self) -> None:
+        """Wait until a record is on its way, for a while: a fault in the middle of that says more than one at rest."""
+        self._awaits_a_send = asyncio.get_running_loop().create_future()
+        await asyncio.wait((self._awaits_a_send,), timeout=1)
+        self._awaits_a_send = None
+
+    def sends(self) -> None:
+        """A producer sends a record."""
+        if self._awaits_a_send is not None and not self._awaits_a_send.done():
+            self._awaits_a_send.set_result(None)
