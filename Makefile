@@ -12,7 +12,7 @@ FAULTS ?=
 KILLS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit faults simulation spark-kills bench conformance conformance-go docs clean
+.PHONY: help up test lint unit faults simulation spark-kills spark-memory bench conformance conformance-go docs clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,14 +55,18 @@ bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-simulation: $(VENV)/.dev ## three brokers in one process, hundreds of seeds, and brokers that break a rule
-	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),400)
+simulation: $(VENV)/.dev ## three brokers in one process: thousands of seeds, and brokers that break a rule (SEEDS=4000)
+	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),4000) --processes 2
+	@$(BIN)/python -m tests.simulation 0 100 --long --processes 2
 	@for mutant in $$($(BIN)/python -c 'from tests.simulation.mutants import MUTANTS; print(*MUTANTS)'); do \
-	  echo "looking for $$mutant"; $(BIN)/python -m tests.simulation 0 400 $$mutant || exit 1; done
+	  echo "looking for $$mutant"; $(BIN)/python -m tests.simulation 0 1000 --mutant $$mutant || exit 1; done
 
 spark-kills: $(VENV)/.dev ## drivers, executors and brokers of Spark jobs die at every step (RUNS=10 KILLS=driver)
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m tests.pipeline.kills --runs $(RUNS) $(KILLS)
+
+spark-memory: $(VENV)/.dev ## Spark's Python workers on a topic of 10 GB (GIGABYTES=1 for less)
+	@$(BIN)/python -m benchmarks.spark_memory --gigabytes $(or $(GIGABYTES),10)
 
 conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS=0118 for one)
 	@$(BIN)/python -m compileall -q src

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ottla.client.consumer_record import ConsumerRecord
     from ottla.client.consuming import OffsetAndTimestamp
     from ottla.client.delivery import Delivery, RecordMetadata
-    from ottla.client.errors import ClientError
+    from ottla.client.errors import AuthenticationFailed, ClientError
     from ottla.client.positions import OffsetAndMetadata
     from ottla.client.producer import Producer
     from ottla.client.sync_admin import SyncAdmin as Admin
@@ -31,6 +31,7 @@ _WHERE = {
     "AsyncAdmin": ("ottla.client.admin", "Admin"),
     "AsyncConsumer": ("ottla.client.async_consumer", "AsyncConsumer"),
     "AsyncProducer": ("ottla.client.async_producer", "AsyncProducer"),
+    "AuthenticationFailed": ("ottla.client.errors", "AuthenticationFailed"),
     "ClientError": ("ottla.client.errors", "ClientError"),
     "ConfigError": ("ottla.base.errors", "ConfigError"),
     "Consumer": ("ottla.client.consumer", "Consumer"),
@@ -50,6 +51,7 @@ __all__ = [
     "AsyncAdmin",
     "AsyncConsumer",
     "AsyncProducer",
+    "AuthenticationFailed",
     "ClientError",
     "ConfigError",
     "Consumer",

@@ -15,15 +15,11 @@ from tests.support.requirements import requires
 from tests.support.waiting import wait_for
 from tools.apache_kafka import free_ports
 
-pytestmark = [
-    pytest.mark.faults,
-    pytest.mark.skipif(
-        os.environ.get("OTTLA_FAULTS") != "1",
-        reason="packs 400 MB and starts a cluster of Spark; make faults does",
-    ),
-]
+pytestmark = pytest.mark.java
 
 BARE_PYTHON = getattr(sys, "_base_executable", sys.executable)
+# Four JVMs that live for seconds: none of them gets to use what the second compiler makes.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 RECORDS = 5000
 JOB = """
 import sys
@@ -53,6 +49,7 @@ def bare_environment(**more: str) -> dict[str, str]:
     """Nothing that would let a Python find the packages of this one."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     named = {"SPARK_HOME": str(spark_home()), "PYSPARK_PYTHON": BARE_PYTHON}
+    named |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
     return {**kept, **named, "SPARK_LOCAL_IP": "127.0.0.1", **more}
 
 
@@ -112,7 +109,7 @@ def package(to: Path) -> list[str]:
     return options
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(300)
 def test_a_worker_without_ottla_reads_and_writes(
     master: str, bootstrap: str, tmp_path: Path
 ) -> None:
@@ -126,6 +123,8 @@ def test_a_worker_without_ottla_reads_and_writes(
         [
             str(spark_home() / "bin" / "spark-submit"),
             *("--master", master, "--conf", "spark.driver.host=127.0.0.1", *options),
+            *("--driver-java-options", JVM, "--conf", f"spark.executor.extraJavaOptions={JVM}"),
+            *("--conf", "spark.ui.enabled=false", "--executor-memory", "512m"),
             *(str(tmp_path / "job.py"), bootstrap, topic, target),
         ],
         env=bare_environment(PYTHONPATH=at_home),

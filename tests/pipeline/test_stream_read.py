@@ -12,7 +12,7 @@ import pytest
 
 from ottla import pipeline
 from tests.pipeline.topics import add_partitions, committed, delete_before, delete_topic
-from tests.support.clients import consume, create_named, create_topic, produce, unique_name
+from tests.support.clients import create_named, create_topic, produce, unique_name
 from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -195,18 +195,3 @@ def test_a_checkpoint_of_another_query_is_refused(streams: Streams, topic: str) 
     assert other.trigger(availableNow=True).start().awaitTermination(WITHIN_S)
     query = streams.start({"availableNow": True}, subscribe=topic)
     assert "the checkpoint belongs to another query" in streams.failure(query)
-
-
-def test_progress_is_published(streams: Streams, topic: str) -> None:
-    pipeline.session(publish_to=streams.bootstrap)
-    fill(streams.bootstrap, topic, numbers(0, 3))
-    query = streams.run(subscribe=topic, startingOffsets="earliest")
-
-    def told() -> list[dict[str, Any]]:
-        records = consume(streams.bootstrap, "__ottla_pipelines")
-        return [json.loads(each.value()) for each in records if each.key() == query.id.encode()]
-
-    wait_for(lambda: [each["state"] for each in told()][-1:] == ["ended"], "the end", WITHIN_S)
-    states = told()
-    assert states[0]["state"] == "started"
-    assert states[-1]["sources"][0]["numInputRows"] == 3

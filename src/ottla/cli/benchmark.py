@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
-from ottla.cli.output import Progress
+from ottla.base.progress import Progress
 from ottla.cli.plots import PERCENTILES, percentile
 from ottla.cli.reading import read
 from ottla.client.async_consumer import AsyncConsumer

@@ -72,15 +72,6 @@ def short_size(size_bytes: float) -> str:
     return f"{size_bytes:.3g} TB"
 
 
-def short_count(count: float) -> str:
-    """A number for people: 12, 1.25 k, 3.4 M."""
-    for unit in ("", " k", " M"):
-        if abs(count) < 1000:
-            return f"{count:.3g}{unit}"
-        count /= 1000
-    return f"{count:.3g} G"
-
-
 def counted(number: int, thing: str) -> str:
     """So many things: 1 record, 2 records."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

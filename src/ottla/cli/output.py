@@ -1,4 +1,4 @@
-"""How results are printed: tables for people, JSON and CSV for programs, progress on a terminal alone.
+"""How results are printed: tables for people, JSON and CSV for programs.
 
 A table needs no library: widths, a bold head and a bar are all that is asked for, and a command that
 waits for one feels slow.
@@ -9,20 +9,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TextIO, TypeAlias
 
-from ottla.cli.moments import short_count
+from ottla.base.progress import is_terminal
 
 Row: TypeAlias = Mapping[str, Any]
 
 FORMATS: Final = ("table", "json", "ndjson", "csv")
 _STYLES: Final = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
 _NOTHING: Final = "-"
-_BAR_CELLS: Final = 30
-_REDRAW_S: Final = 0.1
-_LINE_EVERY_S: Final = 10.0
 
 
 def add_output_argument(parser: argparse.ArgumentParser) -> None:
@@ -169,49 +165,3 @@ def paint(text: str, style: str, to: TextIO | None = None) -> str:
     if not is_terminal(sys.stdout if to is None else to) or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a person looks at it."""
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-class Progress:
-    """How far a long task is: a bar on a terminal, now and then a line elsewhere; on stderr."""
-
-    def __init__(self, what: str, total: int | None) -> None:
-        self._what = what
-        self._total = total
-        self._began = time.monotonic()
-        self._next = self._began
-        self._bar = is_terminal(sys.stderr)
-        if not self._bar:
-            self._next += _LINE_EVERY_S
-        self.count = 0
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since it began."""
-        return time.monotonic() - self._began
-
-    def advance(self, count: int = 1) -> None:
-        """So many more are done."""
-        self.count += count
-        if time.monotonic() >= self._next:
-            self._draw()
-
-    def _draw(self) -> None:
-        self._next = time.monotonic() + (_REDRAW_S if self._bar else _LINE_EVERY_S)
-        rate = f"{short_count(self.count / max(self.elapsed_s, 1e-9))}/s"
-        if not self._bar:
-            print(f"{self.count} {self._what}, {rate}", file=sys.stderr)
-            return
-        share = min(1.0, self.count / self._total) if self._total else 0.0
-        full = round(share * _BAR_CELLS)
-        bar = f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {share:4.0%}  " if self._total else ""
-        print(f"\r\x1b[K{bar}{self.count} {self._what}  {rate}", end="", file=sys.stderr)
-
-    def close(self) -> None:
-        """Take the bar away: what comes now is the result."""
-        if self._bar:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -20,7 +20,10 @@ DISTRIBUTIONS: Final = ("cramjam", "fastcrc", "llvmlite", "numba", "numpy", "pya
 
 _LEFT_OUT: Final = frozenset(("__pycache__", "tests", "include"))
 """Folders that no import needs; they are a good part of the whole."""
-_COMPRESSION: Final = 6
+_COMPILED: Final = (".nbi", ".nbc")
+"""Loops that numba has compiled; it takes them wherever their source has kept its time and size, as it does here."""
+_COMPRESSION: Final = 1
+"""Three times as fast as the usual 6, for an archive a tenth larger."""
 
 
 def package_files() -> dict[str, Path]:
@@ -71,4 +74,4 @@ def _distribution_files(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _is_needed(name: str) -> bool:
-    return _LEFT_OUT.isdisjoint(Path(name).parts[:-1])
+    return name.endswith(_COMPILED) or _LEFT_OUT.isdisjoint(Path(name).parts[:-1])

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ottla.pipeline.spark_session import equip
+
 cluster: dict[str, str] = json.loads(os.environ["OTTLA_SPARK_CLUSTER"])
 
 
@@ -23,6 +25,7 @@ def stream(name: str, **options: Any) -> DataFrame:
     return reader.options(**cluster, subscribe=name, **options).load()
 
 
+equip(SparkSession.active(), progress=True)
 print(f"""
 ottla is at {cluster["kafka.bootstrap.servers"]}:
   topic("orders").selectExpr("cast(value as string)", "offset").show()

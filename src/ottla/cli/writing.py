@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ottla.base.errors import ApiError, OttlaError
+from ottla.base.progress import Progress, short_count
 from ottla.cli.connect import ask, assignments, client_settings, known_to
-from ottla.cli.moments import counted, short_count, short_duration
+from ottla.cli.moments import counted, short_duration
 from ottla.cli.names import find_topic
-from ottla.cli.output import Progress, show_one
+from ottla.cli.output import show_one
 from ottla.cli.parsing import complain
 from ottla.client.producer import Producer
 from ottla.client.producer_settings import ProducerSettings

@@ -1,20 +1,18 @@
-"""Streaming queries tell what they do in the compacted topic `__ottla_pipelines`, one key for each query."""
+"""Streaming queries of `session()` tell what they do: their progress as Spark reports it, under the query's id."""
 
 from __future__ import annotations
 
 import json
-import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from ottla.base.errors import ApiError, OttlaError
-from ottla.client.administration.topics import NewTopic
-from ottla.client.producer import Producer
-from ottla.client.sync_admin import SyncAdmin
-from ottla.protocol.errors import ErrorCode
+from ottla.pipeline.progress_topic import ProgressTopic, progress_topic
+from ottla.pipeline.query_options import execution_of, options_of
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
         QueryProgressEvent,
@@ -22,24 +20,26 @@ if TYPE_CHECKING:
         QueryTerminatedEvent,
     )
 
-PIPELINES_TOPIC: Final = "__ottla_pipelines"
-_LONGEST_MS: Final = 10_000
+_LAST_WORD_S: Final = 5.0
 
 
 class ProgressPublisher(StreamingQueryListener):
     """Publishes the last progress of each query with its state: started, running, idle, ended or failed.
 
-    Spark calls it beside the queries: brokers that cannot be reached draw a warning and hold up none.
+    Where to: the cluster that the query itself reads or writes with format("ottla"), or the one named here.
     """
 
-    def __init__(self, bootstrap_servers: str) -> None:
-        self._bootstrap = bootstrap_servers
-        self._producer: Producer | None = None
+    def __init__(self, spark: SparkSession, bootstrap_servers: str | None = None) -> None:
+        self._spark = spark
+        self.bootstrap_servers = bootstrap_servers
+        self._executions: dict[str, Any] = {}
+        self._topics: dict[str, ProgressTopic] = {}
         self._last: dict[str, dict[str, Any]] = {}
-        self._warned = False
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """A query begins."""
+        # At its end, which may come before its last progress, a query is no longer to be found.
+        self._executions[str(event.id)] = execution_of(self._spark, str(event.id))
         about = {"id": str(event.id), "runId": str(event.runId), "name": event.name}
         self._publish(str(event.id), "started", about | {"timestamp": event.timestamp})
 
@@ -54,30 +54,22 @@ class ProgressPublisher(StreamingQueryListener):
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """A query ends."""
         state = "ended" if event.exception is None else "failed"
-        self._publish(str(event.id), state, {"exception": event.exception}, flush=True)
-        self._last.pop(str(event.id), None)
+        self._publish(str(event.id), state, {"exception": event.exception}, wait_s=_LAST_WORD_S)
+        for known in (self._executions, self._topics, self._last):
+            known.pop(str(event.id), None)
 
     def _publish(
-        self, query: str, state: str, news: dict[str, Any], *, flush: bool = False
+        self, query: str, state: str, news: Mapping[str, Any], *, wait_s: float = 0.0
     ) -> None:
         told = self._last[query] = {**self._last.get(query, {}), **news, "state": state}
-        try:
-            if self._producer is None:
-                self._producer = self._connected()
-            self._producer.send(PIPELINES_TOPIC, json.dumps(told).encode(), key=query.encode())
-            if flush:
-                self._producer.flush()
-        except OttlaError as error:
-            if not self._warned:
-                self._warned = True
-                warnings.warn(
-                    f"progress could not be published to {self._bootstrap}: {error}", stacklevel=2
-                )
+        topic = self._topics.get(query) or self._found(query)
+        if topic is not None:
+            self._topics[query] = topic
+            topic.tell(query, told, wait_s=wait_s)
 
-    def _connected(self) -> Producer:
-        topic = NewTopic(PIPELINES_TOPIC, partitions=1, configs={"cleanup.policy": "compact"})
-        with SyncAdmin({"bootstrap.servers": self._bootstrap}) as admin:
-            [made] = admin.create_topics([topic]).values()
-        if isinstance(made, ApiError) and made.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            raise made
-        return Producer({"bootstrap.servers": self._bootstrap}, max_block_ms=_LONGEST_MS)
+    def _found(self, query: str) -> ProgressTopic | None:
+        if self.bootstrap_servers is not None:
+            return progress_topic({"bootstrap.servers": self.bootstrap_servers}, wanted=True)
+        execution = self._executions.get(query)
+        found = [] if execution is None else options_of(self._spark, execution)
+        return progress_topic(found[0].client, found[0].publish_progress) if found else None

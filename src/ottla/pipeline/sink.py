@@ -39,7 +39,7 @@ from ottla.pipeline.sink_options import (
     read_sink_options,
 )
 from ottla.pipeline.sink_schema import sink_columns
-from ottla.pipeline.sink_work import Attempt, Work
+from ottla.pipeline.sink_work import Attempt, Work, check_parts
 from ottla.pipeline.writing_link import link_to
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class BatchSink(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all parts count."""
         parts = _parts(messages)
+        check_parts(parts, self._work)
         if self._stage is not None:
             write_stage(self._stage, parts)
         else:
@@ -104,8 +105,9 @@ class BatchSink(DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Give all parts up; also those of tasks that failed, and told nothing."""
-        generation = newest_generation(_parts(messages))
-        abort_parts(self._work.settings, self._claim, generation)
+        if self._work.slots is None:
+            generation = newest_generation(_parts(messages))
+            abort_parts(self._work.settings, self._claim, generation)
 
 
 class StreamSink(DataSourceStreamArrowWriter):
@@ -124,6 +126,7 @@ class StreamSink(DataSourceStreamArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Make all parts of the batch count."""
         parts = _parts(messages)
+        check_parts(parts, self._work)
         claim = claim_of(parts)
         query_id = "" if claim is None else claim.query_id
         location = self._options.checkpoint_location
@@ -136,7 +139,7 @@ class StreamSink(DataSourceStreamArrowWriter):
         claim, settings = claim_of(parts), self._work.settings
         if claim is not None:
             abort_parts(settings, claim, newest_generation(parts))
-        elif self._once:
+        elif self._once and self._work.slots is None:
             # Only the tasks know the run; the sink's name is also in the checkpoint.
             named = self._options.sink_id or query_id_of(self._options.checkpoint_location)
             if named is not None:
@@ -154,6 +157,13 @@ def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) 
     group = given.pop(GROUP_OPTION, None)
     read = read_sink_options(given, streaming=False)
     work, once = _work(read, schema)
+    if work.slots is not None and (group is not None or read.txn_app_id is None):
+        raise ConfigError(
+            "delivery",
+            EXACTLY_ONCE,
+            "on Apache Kafka a batch write needs txnAppId and txnVersion for it, and write_stream cannot do "
+            "it at all: use writeStream.format('ottla')",
+        )
     if group is not None:
         found = Group.read(group)
         return BatchSink(work, found.claim if once else None, read, found.stage)
@@ -175,12 +185,8 @@ def settle_delivery(read: SinkOptions) -> tuple[ProducerSettings, bool]:
     if link_to(exactly_once(settings)).has_sinks():
         return exactly_once(settings), True
     if read.delivery == EXACTLY_ONCE:
-        raise ConfigError(
-            "delivery",
-            EXACTLY_ONCE,
-            f"the brokers at {read.bootstrap_servers} do not know transaction groups, as Apache Kafka "
-            "does not; write to ottla, or set delivery=at_least_once",
-        )
+        _check_slots(read)
+        return exactly_once(settings), True
     _warn_once(
         "rows are written at least once: the brokers do not know transaction groups, as Apache "
         f"Kafka does not ({read.bootstrap_servers}); delivery=at_least_once says that this is meant"
@@ -188,12 +194,25 @@ def settle_delivery(read: SinkOptions) -> tuple[ProducerSettings, bool]:
     return settings, False
 
 
+def _check_slots(read: SinkOptions) -> None:
+    """Where each task commits by itself, a batch that is repeated must consist of the same parts."""
+    if read.slots is None or read.topic is None:
+        raise ConfigError(
+            "delivery",
+            EXACTLY_ONCE,
+            f"the brokers at {read.bootstrap_servers} do not know transaction groups, as Apache Kafka "
+            "does not; there it takes df.repartition(N, 'key') of rows that are the same when a batch is "
+            "repeated, and the options slots=N and topic. Or write to ottla, or set delivery=at_least_once",
+        )
+
+
 def _work(read: SinkOptions, schema: StructType) -> tuple[Work, bool]:
     columns = sink_columns(schema, read.topic)
     if read.without_meaning:
         _warn_once(meaningless(read.without_meaning))
     settings, once = settle_delivery(read)
-    return Work(settings, columns, read.timeout_ms), once
+    slots = read.slots if once and not link_to(settings).has_sinks() else None
+    return Work(settings, columns, read.timeout_ms, slots), once
 
 
 def _warn_once(sentence: str) -> None:
@@ -227,6 +246,10 @@ def _written(
 
     context = _context()
     attempt = Attempt(context.partitionId(), context.taskAttemptId())
+    if claim is not None and work.slots is not None:
+        from ottla.pipeline.sink_slots import write_slot
+
+        return write_slot(batches, work, claim, attempt.partition)
     return write_part(batches, work, claim, attempt)
 
 

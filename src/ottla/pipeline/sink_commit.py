@@ -41,7 +41,7 @@ def commit_parts(
     if generation == NO_GENERATION:
         generation = generation_of(link, claim, timeout_ms)
     slots = [message.slot for message in messages if message.slot is not None]
-    sink_steps.reached(sink_steps.BEFORE_COMMIT)
+    sink_steps.reached(sink_steps.BEFORE_COMMIT, claim.sink_id)
     try:
         link.run(
             TxnGroups(link.cluster).commit(
@@ -52,7 +52,7 @@ def commit_parts(
         older = error.code == ErrorCode.CHECKPOINT_BEHIND_SINK
         if slots or not (older and claim.skip_older):
             raise _explained(error, claim.sink_id, claim.batch) from error
-    sink_steps.reached(sink_steps.AFTER_COMMIT)
+    sink_steps.reached(sink_steps.AFTER_COMMIT, claim.sink_id)
 
 
 def abort_parts(settings: ProducerSettings, claim: Claim | None, generation: int) -> None:

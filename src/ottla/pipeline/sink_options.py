@@ -15,7 +15,7 @@ from ottla.client.producer_settings import (
     check_producer,
 )
 from ottla.client.settings import WITHOUT_EFFECT, read_settings, rows_of
-from ottla.config.kinds import Bool, Long, OneOf, OptionalText
+from ottla.config.kinds import Bool, Int, Long, OneOf, OptionalText
 from ottla.config.setting import setting
 from ottla.pipeline.option_kinds import Duration
 from ottla.pipeline.options import ClientNames, PipelineOptions, read_options
@@ -71,6 +71,13 @@ class SinkOptions(PipelineOptions):
         None,
         OptionalText(),
         doc="Names what a stream has written across its runs; the query's id unless set.",
+    )
+    slots: int | None = setting(
+        "slots",
+        None,
+        Int(1, 10_000),
+        doc="Promises that every batch comes in this many tasks, a row always in the same one, as after "
+        "repartition(slots, key): what exactly_once needs on Kafka.",
     )
     timeout_ms: int = setting(
         "sinkTimeout",

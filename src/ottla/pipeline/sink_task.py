@@ -22,6 +22,7 @@ from ottla.pipeline.sink_message import Claim, PartMessage
 from ottla.pipeline.sink_rows import Router, chunks, prepared
 from ottla.pipeline.sink_work import Attempt, Work, generation_of
 from ottla.pipeline.txn_groups import TxnGroups
+from ottla.pipeline.worker_memory import keep_memory
 from ottla.pipeline.writing import Slot, TaskProducer
 from ottla.pipeline.writing_link import Link, link_to
 from ottla.protocol.errors import ErrorCode
@@ -36,6 +37,7 @@ def write_part(
     batches: Iterable[pa.RecordBatch], work: Work, claim: Claim | None, attempt: Attempt
 ) -> PartMessage:
     """Write what a task was given; with a claim exactly once, without one at least once."""
+    keep_memory()
     link = link_to(work.settings)
     left = iter(batches)
     if claim is None:
@@ -61,16 +63,17 @@ def _write_once(
     groups = TxnGroups(link.cluster)
     try:
         generation = generation_of(link, claim, work.timeout_ms)
+        sink_steps.reached(sink_steps.SINK_OPENED, claim.sink_id)
         which = (claim.sink_id, generation, claim.batch, attempt.partition, attempt.attempt)
         slot = link.run(groups.open_slot(*which))
     except ApiError as error:
         if not _written_already(error, claim):
             raise
         return _skipped(rows, claim)
-    sink_steps.reached(sink_steps.SLOT_OPENED)
+    sink_steps.reached(sink_steps.SLOT_OPENED, claim.sink_id)
     with _signs_of_life(link, work, lambda: groups.open_slot(*which)):
-        count = _write(rows, work, link, slot)
-    sink_steps.reached(sink_steps.PART_WRITTEN)
+        count = _write(rows, work, link, slot, claim.sink_id)
+    sink_steps.reached(sink_steps.PART_WRITTEN, claim.sink_id)
     return PartMessage(claim, count, generation, slot)
 
 
@@ -83,36 +86,50 @@ def _written_already(error: ApiError, claim: Claim) -> bool:
 def _skipped(rows: Iterable[pa.RecordBatch], claim: Claim) -> PartMessage:
     # Stateful operators in front of the sink commit only what was drawn from them.
     count = sum(batch.num_rows for batch in rows)
-    sink_steps.reached(sink_steps.PART_SKIPPED)
+    sink_steps.reached(sink_steps.PART_SKIPPED, claim.sink_id)
     return PartMessage(claim, count, skipped=True)
 
 
-def _write(rows: Iterable[pa.RecordBatch], work: Work, link: Link, slot: Slot | None) -> int:
+def _write(
+    rows: Iterable[pa.RecordBatch], work: Work, link: Link, slot: Slot | None, sink_id: str = ""
+) -> int:
+    with TaskProducer(link, slot) as producer:
+        return send_rows(rows, work, producer, sink_id, transactional=slot is not None)
+
+
+def send_rows(
+    rows: Iterable[pa.RecordBatch],
+    work: Work,
+    producer: TaskProducer,
+    sink_id: str = "",
+    *,
+    transactional: bool,
+) -> int:
+    """Write rows to the partitions that they belong to; returns once all are written, and how many there were."""
     settings = work.settings
     codec, level = Codec[settings.compression_type.upper()], settings.compression_level
     most = min(settings.batch_size, settings.max_request_size)
     count = 0
-    with TaskProducer(link, slot) as producer:
-        router = Router(work.columns, producer.partitions)
-        for chunk in chunks(rows):
-            written = prepared(chunk, work.columns)
-            for target, which in router.routes(chunk, written):
-                made = encode(
-                    written,
-                    which,
-                    codec,
-                    level,
-                    None,
-                    slot is not None,
-                    most,
-                    max_record_bytes=settings.max_request_size,
-                )
-                for each in made:
-                    producer.send(target, each.bytes, each.count)
-            if not count:
-                sink_steps.reached(sink_steps.FIRST_SENT)
-            count += chunk.num_rows
-        producer.flush()
+    router = Router(work.columns, producer.partitions)
+    for chunk in chunks(rows):
+        written = prepared(chunk, work.columns)
+        for target, which in router.routes(chunk, written):
+            made = encode(
+                written,
+                which,
+                codec,
+                level,
+                None,
+                transactional,
+                most,
+                max_record_bytes=settings.max_request_size,
+            )
+            for each in made:
+                producer.send(target, each.bytes, each.count)
+        if not count:
+            sink_steps.reached(sink_steps.FIRST_SENT, sink_id)
+        count += chunk.num_rows
+    producer.flush()
     return count
 
 

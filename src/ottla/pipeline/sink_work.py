@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ottla.base.errors import OttlaError
 from ottla.client.producer_settings import ProducerSettings
-from ottla.pipeline.sink_message import Claim
+from ottla.pipeline.sink_message import Claim, PartMessage
 from ottla.pipeline.sink_schema import SinkColumns
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing_link import Link
@@ -22,6 +24,8 @@ class Work:
     settings: ProducerSettings
     columns: SinkColumns
     timeout_ms: int
+    slots: int | None = None
+    """How many tasks there are, where each commits its part by itself: on Apache Kafka."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,17 @@ class Attempt:
 
     partition: int
     attempt: int
+
+
+def check_parts(parts: Sequence[PartMessage], work: Work) -> None:
+    """Whether a batch came in as many parts as was promised; OttlaError says what to do if not."""
+    # Of a batch without rows Spark makes as many tasks as it likes.
+    rows = sum(part.rows for part in parts)
+    if work.slots is not None and rows and len(parts) != work.slots:
+        raise OttlaError(
+            f"the batch came in {len(parts)} tasks, though slots={work.slots} was promised: repartition the frame "
+            f"to {work.slots} right before it is written, and begin with another sinkId (or txnAppId)"
+        )
 
 
 def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:

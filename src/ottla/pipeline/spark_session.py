@@ -12,13 +12,18 @@ from ottla.pipeline.requirements import require_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ottla.pipeline.batch_progress import BatchProgress
+    from ottla.pipeline.progress import ProgressPublisher
+
 SETTINGS: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
 """Filters reach the source, and rows reach the sink in large Arrow batches."""
 
-_publishing: Final[set[tuple[str, str]]] = set()
+_publishers: Final[dict[str, ProgressPublisher | None]] = {}
+_drawn: Final[dict[str, BatchProgress]] = {}
+"""Of each Spark application: who publishes its progress, if anybody does, and who draws it."""
 
 
 def session(
@@ -26,34 +31,65 @@ def session(
     *,
     master: str | None = None,
     settings: Mapping[str, str] | None = None,
+    publish: bool = True,
     publish_to: str | None = None,
+    progress: bool | None = None,
 ) -> SparkSession:
     """The SparkSession of this process, made at the first call; `settings` are Spark's own.
 
-    With `publish_to`, HOST:PORT of a broker, the progress of streaming queries is published there, in the
-    topic `__ottla_pipelines`. SparkUnavailable says what to install where Java or PySpark is missing or
-    too old.
+    The progress of streaming queries is published in the topic `__ottla_pipelines` of the cluster that they read or
+    write, or of `publish_to`, HOST:PORT of a broker, unless `publish` is false. `progress` shows how far
+    batch jobs are, a bar on a terminal and lines elsewhere; unless set, on a terminal. SparkUnavailable says what to
+    install where Java or PySpark is missing or too old.
     """
     require_spark()
     from pyspark.sql import SparkSession
 
+    from ottla.pipeline import batch_progress
+
+    shown = batch_progress.is_wanted(progress)
+    own = {**SETTINGS, **(batch_progress.SETTINGS if shown else {})}
     # Workers must be this Python, with the packages that are installed here.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)
-    for name, value in {**SETTINGS, **(settings or {})}.items():
+    for name, value in {**own, **(settings or {})}.items():
         builder = builder.config(name, value)
     made: SparkSession = builder.getOrCreate()
-    if publish_to is not None:
-        _publish(made, publish_to)
+    equip(made, publish=publish, publish_to=publish_to, progress=shown)
     return made
 
 
-def _publish(spark: SparkSession, bootstrap_servers: str) -> None:
-    from ottla.pipeline.progress import ProgressPublisher
+def equip(
+    spark: SparkSession,
+    *,
+    publish: bool = True,
+    publish_to: str | None = None,
+    progress: bool = False,
+) -> None:
+    """Give a session that is there already what `session` gives, but for settings of Spark; the last word counts."""
+    from ottla.pipeline.batch_progress import BatchProgress
 
-    key = (spark.sparkContext.applicationId, bootstrap_servers)
-    if key not in _publishing:
-        _publishing.add(key)
-        spark.streams.addListener(ProgressPublisher(bootstrap_servers))
+    application = spark.sparkContext.applicationId
+    _publish(spark, application, publish, publish_to)
+    if progress and application not in _drawn:
+        _drawn[application] = BatchProgress(spark)
+    elif not progress and application in _drawn:
+        _drawn.pop(application).close()
+
+
+def _publish(spark: SparkSession, application: str, publish: bool, publish_to: str | None) -> None:
+    from ottla.pipeline.progress import ProgressPublisher
+    from ottla.pipeline.progress_topic import tell_for_sources
+
+    before = _publishers.get(application)
+    if application not in _publishers:
+        tell_for_sources()
+    elif before is not None and publish and publish_to in (None, before.bootstrap_servers):
+        return
+    if before is not None:
+        spark.streams.removeListener(before)
+    made = _publishers[application] = ProgressPublisher(spark, publish_to) if publish else None
+    if made is not None:
+        spark.streams.addListener(made)

@@ -19,6 +19,8 @@ from pyspark.sql.streaming.datasource import (
 from ottla.base.ids import TopicPartition
 from ottla.pipeline.group_commits import GroupCommits, group_of
 from ottla.pipeline.offsets import Offsets, from_json, names, to_json
+from ottla.pipeline.progress_source import SourceProgress
+from ottla.pipeline.progress_topic import progress_topic, told_by_driver
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, read_range
 from ottla.pipeline.source_batch import Slice, reading, starting_offsets
 from ottla.pipeline.source_lookup import Lookup
@@ -39,6 +41,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Connections are made at the first need: a reader also travels to the workers, without any.
         self._lookup: Lookup | None = None
         self._commits: GroupCommits | None = None
+        self._progress: SourceProgress | None = None
         self._until_now = False
         self._target: Offsets | None = None
         self._initial: Offsets | None = None
@@ -80,6 +83,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = {each: self._begin(each, processed) for each in latest}
         end = self._limited(begin, latest, limit, processed)
         self._committer().offer(processed, idle=end == processed)
+        self._told().offer(processed, end, latest)
         return to_json(end)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
@@ -123,6 +127,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._commits is None:
             self._commits = GroupCommits(self._cluster().admin, group_of(self._options))
         return self._commits
+
+    def _told(self) -> SourceProgress:
+        if self._progress is None:
+            wanted = False if told_by_driver() else self._options.publish_progress
+            topic = progress_topic(self._options.client, wanted)
+            self._progress = SourceProgress(topic, group_of(self._options))
+        return self._progress
 
     def _reachable(self) -> Offsets:
         if self._target is not None:

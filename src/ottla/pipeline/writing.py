@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -17,9 +19,13 @@ from ottla.base.ids import TopicPartition
 from ottla.client.accumulator import Accumulator
 from ottla.client.delivery import Outcome
 from ottla.client.errors import RequestTimedOut, api_error, error_code
+from ottla.client.membership import Standing
 from ottla.client.partition_queue import Batch, Identity
+from ottla.client.positions import OffsetAndMetadata
 from ottla.client.retry import Deadline
 from ottla.client.sender import Sender
+from ottla.client.transaction_state import State
+from ottla.client.transactions import Transactions
 from ottla.pipeline.writing_link import Link
 from ottla.protocol.records.batch import patch_producer
 
@@ -76,10 +82,12 @@ class _Membership:
 class TaskProducer:
     """Writes the batches of one task, under its slot or at least once; not for several threads."""
 
-    def __init__(self, link: Link, slot: Slot | None) -> None:
+    def __init__(self, link: Link, slot: Slot | None, transactional_id: str | None = None) -> None:
         settings = link.settings
         if slot is not None:
-            settings = replace(settings, transactional_id=slot.transactional_id)
+            transactional_id = slot.transactional_id
+        if transactional_id is not None:
+            settings = replace(settings, transactional_id=transactional_id)
         self._link = link
         self._settings = settings
         self._lock = threading.Lock()
@@ -91,6 +99,7 @@ class TaskProducer:
             delivery_timeout_ms=settings.delivery_timeout_ms,
             new_outcome=Outcome,
         )
+        self._transactions: Transactions | None = None
         self._sender = link.run(self._begin(slot))
 
     def __enter__(self) -> Self:
@@ -126,6 +135,24 @@ class TaskProducer:
         self._link.run(self._sender.flush())
         self._raise_failure()
 
+    # --- transactions of its own, for a task that has no slot
+
+    def begin(self) -> None:
+        """What is sent from now on is read by others all together, or never."""
+        assert self._transactions is not None
+        self._transactions.begin()
+
+    def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Let it be read, and commit offsets of a group with it."""
+        self._link.run(self._commit(group_id, offsets))
+
+    async def _commit(
+        self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
+        assert self._transactions is not None
+        await self._transactions.send_offsets(offsets, Standing(group_id))
+        await self._transactions.end(commit=True)
+
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
@@ -140,9 +167,20 @@ class TaskProducer:
         if slot is not None:
             sender.gate = _Membership()
             sender.identity = Identity(slot.producer_id, slot.producer_epoch)
+        elif self._settings.transactional_id is not None:
+            made = Transactions(
+                self._settings.transactional_id, self._link.cluster, self._settings, sender
+            )
+            await made.init()
+            self._transactions = made
         return sender
 
     async def _end(self) -> None:
+        if self._transactions is not None:
+            if self._transactions.state.state in (State.OPEN, State.DOOMED):
+                with suppress(OttlaError):  # else the next attempt at this part aborts it
+                    await self._transactions.end(commit=False)
+            await self._transactions.close()
         self._sender.drop(OttlaError("the task ended before its records were written"))
         await self._sender.close()
 

@@ -1,4 +1,4 @@
-"""The driver of a job as a process that can be killed, and the steps at which it can be held."""
+"""The driver of an application as a process that can be killed, and the steps at which its jobs can be held."""
 
 from __future__ import annotations
 
@@ -6,64 +6,71 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from ottla.pipeline.sink_steps import VARIABLE
-from tests.pipeline.kills.job import Job
+from tests.pipeline.kills.application import Application
 from tests.support.waiting import wait_for
 
 REPOSITORY = Path(__file__).parents[3]
-LONGEST_RUN_S = 900
+LONGEST_RUN_S = 180
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 class Steps:
-    """Holds a write at a step, and lets it go on."""
+    """Holds the writes to one sink at a step, and lets them go on."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        directory.mkdir()
+        directory.mkdir(parents=True)
 
     def arm(self, step: str) -> None:
-        """Whoever comes to the step next waits there."""
-        self._path(step, ".reached").unlink(missing_ok=True)
+        """Whoever comes to the step next waits there; who waits there now goes on."""
+        self.let_go(step)
         self._path(step).touch()
 
-    def disarm(self, step: str) -> None:
-        """Nobody waits at the step any more."""
-        self._path(step).unlink(missing_ok=True)
-        self.let_go(step)
-
     def let_go(self, step: str) -> None:
-        """Whoever waits at the step goes on."""
-        process = self.reached_by(step)
-        if process is not None:
-            self._path(step, f".{process}.go").touch()
+        """Who waits at the step goes on."""
+        self._path(step, ".reached").unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Nobody waits anywhere."""
+        for path in self.directory.iterdir():
+            path.unlink(missing_ok=True)
 
     def reached_by(self, step: str) -> int | None:
-        """The process that waits at the step."""
+        """The process that waits at the step and is alive; one that died there makes room for another."""
         path = self._path(step, ".reached")
-        return int(path.read_text()) if path.exists() else None
+        if not path.exists():
+            return None
+        process = int(path.read_text())
+        if is_alive(process):
+            return process
+        self.arm(step)
+        return None
 
     def _path(self, step: str, suffix: str = "") -> Path:
         return self.directory / f"{step}{suffix}"
 
 
 class Driver:
-    """One life of a job's driver, with all that Spark starts for it."""
+    """One life of an application's driver, with all that Spark starts for it."""
 
-    def __init__(self, job: Job, steps: Steps, log_file: Path) -> None:
-        self._log_file = log_file
-        environment = {**os.environ, VARIABLE: str(steps.directory), "PYTHONPATH": str(REPOSITORY)}
+    def __init__(
+        self, application: Application, steps: Path, log_file: Path, sessions: Sequence[int] = ()
+    ) -> None:
+        self._sessions = sessions
         with log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.pipeline.kills.job", job.argument()],
+                [sys.executable, "-m", "tests.pipeline.kills.job", application.argument()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=REPOSITORY,
-                env=environment,
+                env={**os.environ, **workers_environment(steps)},
                 start_new_session=True,
             )
 
@@ -72,30 +79,57 @@ class Driver:
         """Whether it has not ended yet."""
         return self._process.poll() is None
 
-    @property
-    def log(self) -> str:
-        """What it, and those before it, have printed."""
-        return self._log_file.read_text(errors="replace")
-
-    def finished(self) -> bool:
+    def finished(self, patience: float) -> bool:
         """Wait until it ends; says whether it ended well."""
+        longest_s = LONGEST_RUN_S * patience
         try:
-            return self._process.wait(LONGEST_RUN_S) == 0
+            return self._process.wait(longest_s) == 0
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"the job did not end:\n{self.log[-4000:]}") from None
+            raise AssertionError(f"the jobs did not end within {longest_s:.0f} s") from None
 
     def kill(self) -> None:
         """SIGKILL to the driver, its Java and its executors: none of them can say good-bye."""
-        members = _session(self._process.pid)
-        for pid in members:
-            _kill(pid)
+        kill_session(self._process.pid)
         self._process.wait(10)
         wait_for(lambda: not _session(self._process.pid), "the driver's processes to be gone")
 
     def executors(self) -> list[int]:
         """The Java processes of the executors."""
-        return [pid for pid in _session(self._process.pid) if _EXECUTOR in _command(pid)]
+        of = (self._process.pid, *self._sessions)
+        members = [pid for leader in of for pid in _session(leader)]
+        return [pid for pid in members if _EXECUTOR in _command(pid)]
+
+
+def workers_environment(steps: Path) -> dict[str, str]:
+    """What Spark and its Python workers must know: where to stop, and where modules are."""
+    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
+    return {
+        VARIABLE: str(steps),
+        "PYTHONPATH": paths,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(_spark_home(steps.with_name("spark"))),
+    }
+
+
+def _spark_home(home: Path) -> Path:
+    """Spark without its packed copy of pyspark: of what is installed, the bytecode is there, too."""
+    if not home.exists():
+        home.mkdir()
+        found = find_spec("pyspark")
+        assert found is not None
+        assert found.origin is not None
+        for path in Path(found.origin).parent.iterdir():
+            if path.name != "python":
+                (home / path.name).symlink_to(path)
+    return home
+
+
+def kill_session(leader: int) -> None:
+    """SIGKILL to a process and all that it has started."""
+    for pid in _session(leader):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def ancestor_executor(pid: int) -> int | None:
@@ -107,9 +141,14 @@ def ancestor_executor(pid: int) -> int | None:
     return None
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and more than a name."""
+    return _state(pid) != "Z"
+
+
 def _session(leader: int) -> list[int]:
     pids = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    return [pid for pid in pids if _stat(pid, 5) == leader and _state(pid) != "Z"]
+    return [pid for pid in pids if _stat(pid, 5) == leader and is_alive(pid)]
 
 
 def _stat(pid: int, field: int) -> int:
@@ -133,8 +172,3 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     except OSError:
         return ""
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)

@@ -1,22 +1,30 @@
-"""`python -m tests.pipeline.kills.job '{...}'`: the stream that is killed, and begins again where it was."""
+"""`python -m tests.pipeline.kills.job '{...}'`: streams that are killed, and begin again where they were."""
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict, dataclass
+import time
+from pathlib import Path
+from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, concat_ws, substring_index
 
 from ottla import pipeline
+from tests.pipeline.kills.application import (
+    COPY,
+    COUNT,
+    EVEN,
+    ODD,
+    SHORT_LIVED,
+    Application,
+    Job,
+)
 from tests.pipeline.kills.mutants import MUTANTS
 
-COPY = "copy"
-COUNT = "count"
-FRAMES = "frames"
-KINDS = (COPY, COUNT, FRAMES)
-EVEN, ODD = "-even", "-odd"
+MOST_FAILURES = 100
+POLL_S = 0.05
 
 QUICK_FAILURES = {
     "spark.task.maxFailures": "100",
@@ -34,60 +42,66 @@ SPECULATION = {
 }
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a driver is told."""
-
-    bootstrap: str
-    source: str
-    sink: str
-    checkpoint: str
-    kind: str = COPY
-    master: str = "local[2]"
-    rows_per_batch: int = 200
-    sink_timeout: str = "15m"
-    format: str = "ottla"
-
-    def argument(self) -> str:
-        """The job as the one argument of this program."""
-        return json.dumps(asdict(self))
-
-
 def main(argument: str) -> None:
-    """Run the job until its input is used up."""
-    job = Job(**json.loads(argument))
+    """Run all streams until their input is used up."""
+    application = Application.read(argument)
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.host": "127.0.0.1",
         "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.streaming.pollingDelay": "200ms",
+        "spark.sql.streaming.minBatchesToRetain": "100",
+        "spark.driver.extraJavaOptions": SHORT_LIVED,
+        "spark.executor.extraJavaOptions": SHORT_LIVED,
+        "spark.executor.memory": "1g",
+        "spark.python.daemon.module": "tests.pipeline.kills.daemon",
+        "spark.python.authenticate.socketTimeout": "60s",
         **QUICK_FAILURES,
     }
-    if not job.master.startswith("local["):
+    if not application.master.startswith("local["):
         settings |= SPECULATION
-    spark = pipeline.session("kills", master=job.master, settings=settings)
-    if job.format in MUTANTS:
-        spark.dataSource.register(MUTANTS[job.format])
-    query = started(spark, job)
-    query.awaitTermination()
+    spark = pipeline.session("kills", master=application.master, settings=settings)
+    for mutant in MUTANTS.values():
+        spark.dataSource.register(mutant)
+    running = {job: _started(spark, application, job) for job in application.jobs}
+    failures = 0
+    while running:
+        for job, query in list(running.items()):
+            if query.isActive and not application.over.exists():
+                continue
+            try:
+                query.processAllAvailable()
+                query.stop()
+                del running[job]
+            except StreamingQueryException as error:
+                failures += 1
+                reason = str(error).strip().splitlines()
+                print(f"{job.sink} begins anew: {reason[:1]} ... {reason[-6:]}", flush=True)
+                running[job] = _started(spark, application, job)
+        assert failures < MOST_FAILURES, "the jobs fail again and again"
+        time.sleep(POLL_S)
     spark.stop()
 
 
-def started(spark: SparkSession, job: Job) -> object:
+def _started(spark: SparkSession, application: Application, job: Job) -> Any:
     """The running stream of one kind."""
     rows = (
         spark.readStream.format("ottla")
-        .option("kafka.bootstrap.servers", job.bootstrap)
-        .option("subscribe", job.source)
+        .option("kafka.bootstrap.servers", application.bootstrap)
+        .option("subscribe", application.source)
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", job.rows_per_batch)
+        .option("maxOffsetsPerTrigger", application.rows_per_batch)
+        .option("publishProgress", "false")
         .load()
         .select(col("value").cast("string"))
     )
     options = {
-        "kafka.bootstrap.servers": job.bootstrap,
-        "checkpointLocation": job.checkpoint,
-        "sinkTimeout": job.sink_timeout,
+        "kafka.bootstrap.servers": application.bootstrap,
+        "checkpointLocation": str(Path(application.directory, "checkpoints", job.sink)),
+        "sinkTimeout": application.sink_timeout,
+        "sinkId": job.sink,
         "topic": job.sink,
     }
     if job.kind == COPY:
@@ -97,7 +111,11 @@ def started(spark: SparkSession, job: Job) -> object:
         writer = pipeline.write_stream(counted(rows), options, output_mode="update")
     else:
         writer = pipeline.write_stream(rows, options, lambda batch: branches(batch, job.sink))
-    return writer.trigger(availableNow=True).start()
+    query = writer.start()
+    # Spark gives the Python of a source ten seconds to come up: not all of them at once.
+    while query.isActive and query.status["message"] == "Initializing sources":
+        time.sleep(POLL_S)
+    return query
 
 
 def counted(rows: DataFrame) -> DataFrame:

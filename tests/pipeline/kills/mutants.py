@@ -7,13 +7,17 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from ottla.pipeline import sink
+from ottla.pipeline import sink, sink_steps
 from ottla.pipeline.sink import StreamSink
 from ottla.pipeline.sink_commit import commit_parts
 from ottla.pipeline.sink_message import Claim
 from ottla.pipeline.source import OttlaSource
+
+COMMIT_PER_TASK = "commit-per-task"
+NO_LEDGER = "no-ledger"
 
 
 class CommitPerTask(StreamSink):
@@ -22,9 +26,9 @@ class CommitPerTask(StreamSink):
     def write(self, iterator: Iterator[Any]) -> Any:
         """Write and commit one part."""
         name = str(uuid4())
-        claim = Claim(name, name, 0, ephemeral=True)
-        message = sink._written(iterator, self._work, claim)
+        message = sink._written(iterator, self._work, Claim(name, name, 0, ephemeral=True))
         commit_parts(self._work.settings, [message], "", self._work.timeout_ms)
+        sink_steps.reached(sink_steps.PART_COMMITTED, self._options.sink_id or "")
         return replace(message, claim=None, slot=None)
 
 
@@ -37,6 +41,11 @@ class NoLedger(StreamSink):
         mine = replace(claim, sink_id=f"{claim.sink_id}-{claim.run_id}")
         return sink._written(iterator, self._work, mine)
 
+    def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
+        """Commit, and come to the step under the name that all runs have."""
+        super().commit(messages, batch_id)
+        sink_steps.reached(sink_steps.AFTER_COMMIT, self._options.sink_id or "")
+
 
 class PerTaskSource(OttlaSource):
     """The data source with a sink that commits each task."""
@@ -44,7 +53,7 @@ class PerTaskSource(OttlaSource):
     @classmethod
     def name(cls) -> str:
         """The word for `format`."""
-        return "commit-per-task"
+        return COMMIT_PER_TASK
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> CommitPerTask:  # noqa: N802
         """The mutant."""
@@ -57,7 +66,7 @@ class NoLedgerSource(OttlaSource):
     @classmethod
     def name(cls) -> str:
         """The word for `format`."""
-        return "no-ledger"
+        return NO_LEDGER
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoLedger:  # noqa: N802
         """The mutant."""

@@ -1,87 +1,153 @@
-"""A job, the brokers it reads from and writes to, and what it must have written in the end."""
+"""An application, the brokers it reads from and writes to, and who is killed while its jobs are held at steps."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
-from confluent_kafka import IsolationLevel, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
-
-from ottla.pipeline.sink_steps import STEPS
-from tests.pipeline.kills.driver import Driver, Steps, ancestor_executor
-from tests.pipeline.kills.job import COPY, EVEN, FRAMES, ODD, Job
-from tests.support.clients import consume, create_named, produce, unique_name
+from tests.pipeline.kills import output
+from tests.pipeline.kills.application import Application, Job
+from tests.pipeline.kills.brokers import Brokers, steps_of
+from tests.pipeline.kills.driver import Driver, Steps, ancestor_executor, is_alive
+from tests.pipeline.kills.held_broker import ABORTING
+from tests.pipeline.kills.output import Given
+from tests.pipeline.kills.reader import CommittedReader, torn, unsteady
+from tests.pipeline.kills.standalone import SparkCluster
+from tests.support.clients import create_named, produce, unique_name
 from tests.support.waiting import wait_for
 
-PARTITIONS = 2
-GROUPS = 5
+GROUPS = "abcde"
+ROWS_PER_ROUND = 20
 MOST_LIVES = 8
-REACHED_WITHIN_S = 600.0
+REACHED_WITHIN_S = 60.0
+DECIDED_WITHIN_S = 30.0
+OVERTAKEN_WITHIN_S = 20.0
+TIMED_OUT_WITHIN_S = 10.0
+AGAIN_S = 5.0
+SHORT_GRACE_S = 3.0
+GRACE_S = {"driver": REACHED_WITHIN_S, "sleep": REACHED_WITHIN_S}
 
 
-class Brokers(Protocol):
-    """One broker, or several."""
+class Strike(NamedTuple):
+    """Who was killed at which step of which kind of job."""
 
-    count: int
-
-    @property
-    def bootstrap(self) -> str:
-        """Where clients find them."""
-
-    def crash(self, sink_id: str) -> None:
-        """SIGKILL to the coordinator of a sink, and a new start or a fail-over."""
+    victim: str
+    step: str
+    kind: str
 
 
 class Scene:
-    """Runs one job through several lives."""
+    """Runs the jobs of one application through several lives; `patience` is for machines with other work to do."""
 
-    def __init__(self, brokers: Brokers, directory: Path, job: Job, rows: int) -> None:
+    def __init__(
+        self,
+        brokers: Brokers,
+        directory: Path,
+        jobs: Sequence[Job],
+        spark: SparkCluster,
+        *,
+        sink_timeout: str = "15m",
+        patience: float = 1.0,
+    ) -> None:
         self.brokers = brokers
-        self.steps = Steps(directory / "steps")
+        self.directory = directory
         self.log_file = directory / "driver.log"
-        names = {"source": unique_name("in"), "sink": unique_name("out")}
-        self.job = replace(
-            job, bootstrap=brokers.bootstrap, checkpoint=str(directory / "checkpoint"), **names
-        )
-        self.given = [f"{'abcde'[n % GROUPS]}-{n}" for n in range(rows)]
         self.driver: Driver | None = None
-        for topic in (self.job.source, *self._sinks()):
-            create_named(brokers.bootstrap, topic, PARTITIONS, replicas=brokers.count)
-        produce(brokers.bootstrap, self.job.source, [row.encode() for row in self.given])
+        self.given: list[Given] = []
+        self.struck: Counter[Strike] = Counter()
+        self.jobs = [replace(job, sink=unique_name(job.sink)) for job in jobs]
+        self.steps = {job.sink: Steps(steps_of(directory) / job.sink) for job in self.jobs}
+        self._spark = spark
+        self.patience = patience
+        self.application = Application(
+            brokers.bootstrap,
+            unique_name("in"),
+            str(directory),
+            tuple(self.jobs),
+            spark.master,
+            sink_timeout=sink_timeout,
+        )
+        for topic in (self.application.source, *self._topics()):
+            create_named(brokers.bootstrap, topic, output.PARTITIONS, replicas=brokers.count)
+        self._right = [job for job in self.jobs if job.format == "ottla"]
+        partitions = output.partitions(self._right)
+        self.reader = CommittedReader(brokers.bootstrap, partitions, random.getrandbits(32))
 
-    # --- what happens to the job
+    # --- what happens to the jobs
 
-    def hold(self, step: str) -> int:
-        """Let the job come to a step, beginning a life if it has none; the process that waits there."""
-        self.steps.arm(step)
-        found: int | None = None
+    def strike(self, victim: str, at: Mapping[str, str]) -> None:
+        """Hold the jobs, by the names of their sinks, at steps; kill there; and let the rest go on."""
+        for sink in at:
+            # Whatever is given up on the way is in the middle of that when the strike comes.
+            self.steps[sink].arm(ABORTING)
+        held = self.hold(at, GRACE_S.get(victim, SHORT_GRACE_S))
+        aborting = {sink for sink in at if self.steps[sink].reached_by(ABORTING) is not None}
+        struck = VICTIMS[victim](self, held)
+        for sink in struck:
+            self.count(victim, sink, at[sink])
+        for sink in aborting.intersection(struck):
+            self.count(victim, sink, ABORTING)
+        self.let_go()
 
-        def there() -> bool:
-            nonlocal found
-            found = self.steps.reached_by(step)
-            if found is None and (self.driver is None or not self.driver.running):
-                self.driver = Driver(self.job, self.steps, self.log_file)
-            return found is not None
+    def hold(self, at: Mapping[str, str], grace_s: float = REACHED_WITHIN_S) -> dict[str, int]:
+        """Let the jobs come to steps, beginning a life if there is none; the processes that wait there.
 
-        wait_for(there, f"the job to reach {step}", REACHED_WITHIN_S)
-        assert found is not None
-        return found
+        Those that are there first wait no longer than `grace_s`: a second attempt may overtake them.
+        """
+        for sink, step in at.items():
+            self.steps[sink].arm(step)
+        began_s = given_s = first_s = time.monotonic()
+        self.give()
+        while True:
+            self.live()
+            found = {sink: self.steps[sink].reached_by(step) for sink, step in at.items()}
+            held = {sink: process for sink, process in found.items() if process is not None}
+            now_s = time.monotonic()
+            first_s = first_s if held else now_s
+            if len(held) == len(at) or now_s > first_s + grace_s * self.patience:
+                return held
+            in_time = now_s < began_s + REACHED_WITHIN_S * self.patience
+            assert held or in_time, f"no job came to its step: {at}"
+            if now_s > given_s + AGAIN_S * self.patience:
+                self.give()
+                given_s = now_s
+            time.sleep(0.02)
 
-    def strike(self, step: str, victim: str) -> None:
-        """Hold the job at a step, kill a part of it there, and let the rest go on."""
-        process = self.hold(step)
-        VICTIMS[victim](self, process, step)
-        self.steps.let_go(step)
+    def live(self) -> None:
+        """There is a driver."""
+        if self.driver is None or not self.driver.running:
+            steps, sessions = steps_of(self.directory), self._spark.sessions
+            self.driver = Driver(self.application, steps, self.log_file, sessions)
+
+    def let_go(self) -> None:
+        """Nobody is held."""
+        for steps in self.steps.values():
+            steps.clear()
+
+    def give(self, count: int = ROWS_PER_ROUND) -> None:
+        """More input."""
+        numbers = range(len(self.given), len(self.given) + count)
+        rows = [f"{GROUPS[n % len(GROUPS)]}-{n}" for n in numbers]
+        sent = produce(
+            self.brokers.bootstrap, self.application.source, [row.encode() for row in rows]
+        )
+        self.given += [
+            Given(row, message.partition(), message.offset())
+            for row, message in zip(rows, sent, strict=True)
+        ]
+
+    def count(self, victim: str, sink: str, step: str) -> None:
+        """Remember a strike."""
+        kind = next(job.kind for job in self.jobs if job.sink == sink)
+        self.struck[Strike(victim, step, kind)] += 1
 
     def kill_driver(self) -> None:
         """The whole application is gone."""
@@ -89,141 +155,140 @@ class Scene:
             self.driver.kill()
             self.driver = None
 
-    def kill_executor(self, process: int) -> None:
-        """The executor of the process, or any."""
-        assert self.driver is not None
-        mine = ancestor_executor(process)
-        for pid in [mine] if mine is not None else self.driver.executors()[:1]:
-            os.kill(pid, signal.SIGKILL)
-
-    def sink_id(self) -> str:
-        """The name of the sink, which is that of the query."""
-        text = Path(self.job.checkpoint, "metadata").read_text()
-        found: str = json.loads(text)["id"]
-        return found
-
     def finish(self) -> None:
-        """Let the job run to its end, beginning anew where it failed."""
-        for step in STEPS:
-            self.steps.disarm(step)
+        """Let the jobs run to their end, beginning anew where they failed."""
+        self.let_go()
+        self.application.over.touch()
         for _ in range(MOST_LIVES):
-            if self.driver is None:
-                self.driver = Driver(self.job, self.steps, self.log_file)
-            ended_well = self.driver.finished()
+            self.live()
+            assert self.driver is not None
+            ended_well = self.driver.finished(self.patience)
+            self.driver = None
             if ended_well:
                 return
-            self.driver = None
-        log = self.log_file.read_text(errors="replace")
-        raise AssertionError(f"the job failed {MOST_LIVES} times:\n{log[-4000:]}")
+        raise AssertionError(f"the application failed {MOST_LIVES} times")
 
-    # --- what it must have written
+    def end(self) -> None:
+        """Leave nothing behind."""
+        self.kill_driver()
+        self.reader.stop()
+
+    # --- what they must have written
 
     def check(self) -> None:
-        """Each row counts once, nothing else does, and no transaction is left open."""
-        wrong = self.differences()
-        assert not wrong, f"{len(wrong)} rows are not there as often as they should be: {wrong[:5]}"
-        for topic in self._sinks():
-            wait_for(lambda topic=topic: self._is_stable(topic), f"all of {topic} to be decided")
+        """Each row counts once, nothing else ever did, no batch was seen in part, and nothing is left open."""
+        which = output.partitions(self._right)
+        bootstrap, within_s = self.brokers.bootstrap, DECIDED_WITHIN_S * self.patience
+        ends = wait_for(
+            lambda: output.decided_ends(bootstrap, which), "all to be decided", within_s
+        )
+        wait_for(lambda: not self.reader.is_behind(ends), "the reader to see all", within_s)
+        self.reader.stop()
+        wrong = [each for job in self._right for each in self._flaws(job)]
+        assert not wrong, f"{len(wrong)} flaws: {wrong[:5]}"
 
-    def differences(self) -> list[tuple[str, int, int]]:
-        """Rows with how often they should be there, and are."""
-        expected, found = self.expected(), Counter[str]()
-        for topic in self._sinks():
-            found.update(f"{topic} {row}" for row in self._written(topic))
-        rows = sorted(expected.keys() | found.keys())
-        return [(row, expected[row], found[row]) for row in rows if expected[row] != found[row]]
+    def differences(self, job: Job) -> list[str]:
+        """Rows of a job that are not there as often as they should be."""
+        found = []
+        for topic, rows in self._expected(job).items():
+            read = [output.written(self.brokers.bootstrap, each) for each in _partitions(topic)]
+            values = [value for part in read for value in part.values()]
+            found += [f"{topic} has {row} {n} times" for row, n in output.differences(rows, values)]
+        return found
 
-    def expected(self) -> Counter[str]:
-        """The rows that should be there, behind the names of their topics."""
-        sink = self.job.sink
-        if self.job.kind == COPY:
-            return Counter(f"{sink} {row}" for row in self.given)
-        if self.job.kind == FRAMES:
-            ends = (EVEN, ODD)
-            return Counter(f"{sink}{ends[n % 2]} {row}" for n, row in enumerate(self.given))
-        return self._expected_counts()
+    def _flaws(self, job: Job) -> list[str]:
+        flaws = self.differences(job)
+        for topic, rows in self._expected(job).items():
+            for partition in _partitions(topic):
+                final = output.written(self.brokers.bootstrap, partition)
+                shown = self.reader.shown[partition]
+                seen = [*unsteady(shown, final), *(torn(shown, rows) if not flaws else ())]
+                flaws += [f"{partition}: {flaw}" for flaw in seen]
+        return flaws
 
-    def _expected_counts(self) -> Counter[str]:
-        """One row for each batch and group: with rising counts, the last of which is the whole."""
-        sink, whole = self.job.sink, Counter(row[0] for row in self.given)
-        expected: Counter[str] = Counter()
-        for group in whole:
-            rows = [row for row in self._written(sink) if row.startswith(group)]
-            counts = [int(row.partition("=")[2]) for row in rows]
-            assert counts == sorted(set(counts)), f"counts of {group} go back or repeat: {counts}"
-            assert counts[-1:] == [whole[group]], f"{group}: {counts} of {whole[group]}"
-            expected.update(f"{sink} {row}" for row in rows)
-        return expected
+    def _expected(self, job: Job) -> dict[str, dict[str, int]]:
+        plan = output.planned(self.directory / "checkpoints" / job.sink)
+        return output.expected(job, output.batches(self.given, plan))
 
-    def _sinks(self) -> list[str]:
-        if self.job.kind == FRAMES:
-            return [self.job.sink + EVEN, self.job.sink + ODD]
-        return [self.job.sink]
-
-    def _written(self, topic: str) -> list[str]:
-        return [
-            message.value().decode()
-            for partition in range(PARTITIONS)
-            for message in consume(
-                self.brokers.bootstrap, topic, partition, isolation_level="read_committed"
-            )
-        ]
-
-    def _is_stable(self, topic: str) -> bool:
-        client = AdminClient({"bootstrap.servers": self.brokers.bootstrap})
-        ends = []
-        for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
-            asked = {TopicPartition(topic, n): OffsetSpec.latest() for n in range(PARTITIONS)}
-            found = client.list_offsets(asked, isolation_level=level)
-            ends.append([future.result(10).offset for future in found.values()])
-        return ends[0] == ends[1]
+    def _topics(self) -> list[str]:
+        return [topic for job in self.jobs for topic in output.topics(job)]
 
 
-# --- who is killed: a function of the scene, the process that waits, and its step
+def _partitions(topic: str) -> list[output.TopicPartition]:
+    return [output.TopicPartition(topic, number) for number in range(output.PARTITIONS)]
 
 
-def _driver(scene: Scene, process: int, step: str) -> None:
+# --- who is killed: a function of the scene and the processes that wait, which tells the sinks that were struck
+
+
+def _driver(scene: Scene, held: dict[str, int]) -> list[str]:
     scene.kill_driver()
+    return list(held)
 
 
-def _driver_soon(scene: Scene, process: int, step: str) -> None:
-    scene.steps.let_go(step)
-    time.sleep(random.uniform(0, 0.03))
-    scene.kill_driver()
+def _executor(scene: Scene, held: dict[str, int]) -> list[str]:
+    """The executors of the tasks that wait; any, where only drivers and brokers do."""
+    assert scene.driver is not None
+    found = {ancestor_executor(process) for process in held.values()} - {None}
+    for victim in found or scene.driver.executors()[:1]:
+        with suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+    return list(held)
 
 
-def _executor(scene: Scene, process: int, step: str) -> None:
-    scene.kill_executor(process)
+def _worker(scene: Scene, held: dict[str, int]) -> list[str]:
+    struck = []
+    for sink, process in held.items():
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+            struck.append(sink)
+    return struck
 
 
-def _worker(scene: Scene, process: int, step: str) -> None:
-    os.kill(process, signal.SIGKILL)
+def _broker(scene: Scene, held: dict[str, int]) -> list[str]:
+    scene.brokers.crash(next(iter(held)))
+    return list(held)
 
 
-def _broker(scene: Scene, process: int, step: str) -> None:
-    scene.brokers.crash(scene.sink_id())
+def _twin(scene: Scene, held: dict[str, int]) -> list[str]:
+    """Nobody is killed: a task that stands still is overtaken by its second attempt, and loses."""
+    left = dict(held)
+
+    def overtaken() -> bool:
+        for sink, process in list(left.items()):
+            if not is_alive(process):
+                del left[sink]
+        return not left
+
+    with suppress(AssertionError):
+        wait_for(overtaken, "the second attempts to win", OVERTAKEN_WITHIN_S * scene.patience)
+    return [sink for sink in held if sink not in left]
 
 
-def _broker_soon(scene: Scene, process: int, step: str) -> None:
-    scene.steps.let_go(step)
-    time.sleep(random.uniform(0, 0.03))
-    scene.brokers.crash(scene.sink_id())
-
-
-def _sleep(scene: Scene, process: int, step: str) -> None:
-    """The worker sleeps past the time-out of its sink, and wakes up as if nothing had happened."""
-    os.kill(process, signal.SIGSTOP)
-    time.sleep(3)
-    with suppress(ProcessLookupError):  # its part may have been given to another worker
+def _sleep(scene: Scene, held: dict[str, int]) -> list[str]:
+    """Workers sleep past the time-out of their sinks, and wake up as if nothing had happened."""
+    for process in held.values():
+        os.kill(process, signal.SIGSTOP)
+    for sink in held:
+        scene.steps[sink].arm(ABORTING)
+    for sink in held:
+        # Nobody else is there to give the group up: its driver waits for the task that sleeps.
+        wait_for(
+            lambda sink=sink: scene.steps[sink].reached_by(ABORTING),
+            f"{sink} to time out",
+            TIMED_OUT_WITHIN_S * scene.patience,
+        )
+    for process in held.values():
         os.kill(process, signal.SIGCONT)
+    return list(held)
 
 
-VICTIMS: dict[str, Callable[[Scene, int, str], None]] = {
+VICTIMS: dict[str, Callable[[Scene, dict[str, int]], list[str]]] = {
     "driver": _driver,
-    "driver-soon": _driver_soon,
     "executor": _executor,
     "worker": _worker,
     "broker": _broker,
-    "broker-soon": _broker_soon,
+    "coordinator": _broker,
+    "twin": _twin,
     "sleep": _sleep,
 }

@@ -8,12 +8,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from ottla.base.progress import is_terminal
 from ottla.cli.commands.groups.describe import partition_row
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.group_progress import Reading, readings
 from ottla.cli.moments import counted, duration_ms, iso
 from ottla.cli.names import find_group
-from ottla.cli.output import add_output_argument, is_terminal, show
+from ottla.cli.output import add_output_argument, show
 from ottla.cli.pace import Pace
 from ottla.cli.parsing import UsageError
 

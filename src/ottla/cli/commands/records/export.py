@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ottla.base.errors import OttlaError
+from ottla.base.progress import Progress
 from ottla.cli.connect import add_broker_arguments
 from ottla.cli.moments import counted, short_duration
-from ottla.cli.output import Progress
 from ottla.cli.parsing import complain
 from ottla.cli.reading import (
     add_start_arguments,

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
+from ottla.base.progress import is_terminal
 from ottla.cli.connect import add_broker_arguments
-from ottla.cli.output import FORMATS, RowWriter, is_terminal
+from ottla.cli.output import FORMATS, RowWriter
 from ottla.cli.parsing import UsageError
 from ottla.cli.reading import (
     add_start_arguments,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from ottla.base.errors import OttlaError
-from ottla.cli.output import Progress, add_output_argument, show_one
+from ottla.base.progress import Progress
+from ottla.cli.output import add_output_argument, show_one
 from ottla.cli.spark_package import package_files, write_package
 from ottla.pipeline.requirements import require_pyspark
 
@@ -35,6 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not to.name.endswith(_ENDINGS):
         raise OttlaError(f"--to {to}: Spark knows an archive by its name; end it with .tar.gz")
     require_pyspark()
+    # What is compiled here need not be compiled on every worker; it takes a second to see that it is.
+    from ottla.pipeline.compiled import warm
+
+    warm()
     files = package_files()
     progress = Progress("bytes packed", sum(path.stat().st_size for path in files.values()))
     size = write_package(to, files, progress.advance)

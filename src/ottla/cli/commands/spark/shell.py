@@ -18,6 +18,7 @@ from ottla.cli.connect import (
     known_to,
 )
 from ottla.client.settings import ClientSettings
+from ottla.pipeline import batch_progress
 from ottla.pipeline.requirements import SparkUnavailable, require_spark
 from ottla.pipeline.spark_session import SETTINGS
 
@@ -50,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     require_spark()
     home = _spark_home()
     command = [str(home / "bin" / "pyspark"), "--master", arguments.master]
-    for name, value in (SETTINGS | assignments(arguments.conf, "--conf")).items():
+    settings = SETTINGS | batch_progress.SETTINGS | assignments(arguments.conf, "--conf")
+    for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     _become(command, {**os.environ, **_variables(arguments, home)})
 
