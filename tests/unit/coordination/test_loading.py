@@ -41,6 +41,7 @@ from tests.unit.broker.handlers.transacting import Transactor
 from tests.unit.coordination.transactions.desk import Desk
 
 PARTITIONS = 2
+LAST = 699
 SETTINGS = {
     "offsets.topic.num.partitions": str(PARTITIONS),
     "transaction.state.log.num.partitions": str(PARTITIONS),
@@ -150,7 +151,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     broker = own_broker(SETTINGS)
     with closing(Client(broker.bootstrap)) as client:
         topic, group = client.new_topic(), new_group(client)
-        for offset in range(100):  # so many that a clean start does not look at the first
+        for offset in range(LAST + 1):  # so many that a clean start does not look at the first
             commit(client, group, topic, {0: offset})
     broker.stop()
     index = partition_for(group, PARTITIONS)
@@ -166,7 +167,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
         with path.open("r+b") as file:
             file.write(good)
         wait_until_coordinated(client, group)
-        assert fetch(client, group, topic, [0])[0].offset == 99
+        assert fetch(client, group, topic, [0])[0].offset == LAST
 
 
 def test_transactions_come_back_from_a_log_with_a_damaged_record(
