@@ -42,8 +42,10 @@ lint: $(VENV)/.dev ## ruff, mypy and import-linter
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+# Loops for Spark are compiled once here, not by each worker that is started at the same time.
 unit: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -c 'from ottla.pipeline.compiled import warm; warm()'
 	@$(BIN)/pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 faults: $(VENV)/.dev ## what can fail fails, under a checker (RUNS=5 OPERATIONS=15000 FAULTS=kill-leader)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -10,7 +11,12 @@ MAX_MODULE_LINES = 600
 FORBIDDEN = ("Manager", "Helper", "Utils", "Util", "Impl")
 
 
-def sources() -> Iterator[tuple[Path, ast.Module, int]]:
+@cache
+def sources() -> tuple[tuple[Path, ast.Module, int], ...]:
+    return tuple(_read())
+
+
+def _read() -> Iterator[tuple[Path, ast.Module, int]]:
     for folder in ("src", "tests", "benchmarks", "tools"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             text = path.read_text()

@@ -14,39 +14,45 @@ from typing import Any
 
 import pytest
 
-# Where a group of files begins its path; the first that fits counts. Else a file is a group of its own.
-TOGETHER = (
-    "tests/pipeline/kills/",
-    "tests/pipeline/test_standalone",
-    "tests/pipeline/test_examples",
-    "tests/pipeline/test_shell",
-    "tests/pipeline/",  # one Spark session
-    "tests/golden/",  # one broker of Apache Kafka
-    "tests/security/",  # one broker of Apache Kafka
-    "tests/unit/cluster/",  # one ZooKeeper
+# Files that share what is costly, by how their paths begin, in the order in which the groups start: those that take
+# long come first, lest the others wait for them in the end. A file that is in none of them is a group of its own.
+GROUPS = (
+    ("tests/pipeline/",),  # one Spark session
+    ("tests/golden/",),  # one broker of Apache Kafka
+    ("tests/pipeline/test_jvm_", "tests/pipeline/test_same_as_jvm", "tests/pipeline/test_examples"),
+    ("tests/pipeline/kills/",),
+    ("tests/simulation/test_simulation",),
+    ("tests/pipeline/test_standalone", "tests/pipeline/test_shell"),
+    ("tests/crash/test_kill_nine",),
+    ("tests/faults/",),
+    ("tests/security/",),  # one broker of Apache Kafka
+    ("tests/unit/cluster/",),  # one ZooKeeper
 )
-LONGEST_FIRST = ("tests/pipeline/", "tests/golden/", "tests/faults/", "tests/crash/")
-LAST = len(LONGEST_FIRST)
 WORKER = "PYTEST_XDIST_WORKER"
 
 
+def place(nodeid: str) -> int:
+    """Which of the groups a test belongs to, by the longest path that fits; if to none, one more than the last."""
+    fits = [
+        (len(prefix), number)
+        for number, prefixes in enumerate(GROUPS)
+        for prefix in prefixes
+        if nodeid.startswith(prefix)
+    ]
+    return max(fits)[1] if fits else len(GROUPS)
+
+
 def group(nodeid: str) -> str:
-    """The group of files that a test belongs to."""
-    file = nodeid.split("::", 1)[0]
-    return next((prefix for prefix in TOGETHER if file.startswith(prefix)), file)
-
-
-def turn(item: pytest.Item) -> int:
-    """Groups that take long come first, lest the others wait for them in the end."""
-    fits = (place for place, prefix in enumerate(LONGEST_FIRST) if item.nodeid.startswith(prefix))
-    return next(fits, LAST)
+    """The name of the group that a test belongs to."""
+    number = place(nodeid)
+    return nodeid.split("::", 1)[0] if number == len(GROUPS) else GROUPS[number][0]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which groups begin; a single process keeps the order of the files."""
     if WORKER in os.environ:
-        items.sort(key=turn)
+        items.sort(key=lambda item: place(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
