@@ -29,6 +29,7 @@ hypothesis_settings.register_profile("ottla", deadline=None)
 hypothesis_settings.load_profile("ottla")
 
 pytest_plugins = ["tests.support.side_by_side"]
+LAST_WORDS = 4000
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
 SETTINGS = {
     "num.partitions": "4",
@@ -126,6 +127,7 @@ def own_broker(ottla_only: None, tmp_path: Path) -> Iterator[Callable[..., Ottla
     yield start
     for broker in brokers:
         broker.kill()
+        print(broker.log[-LAST_WORDS:])  # seen if the test has failed
         no_traceback(broker)
 
 

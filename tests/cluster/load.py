@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from tests.support.clients import consume
 from tests.support.cluster import Cluster
+from tests.support.waiting import wait_for
 
 
 class Load:
@@ -53,12 +54,18 @@ class Load:
 
     def check(self, cluster: Cluster) -> None:
         """What is there is what was acknowledged: nothing lost, nothing twice."""
-        found = [
+        # A broker that has just become the leader shows all of it once its followers have asked.
+        wait_for(lambda: len(self._found(cluster)) >= len(self.acked), "all that was acknowledged")
+        found = self._found(cluster)
+        missing, doubled = set(self.acked) - set(found), len(found) - len(set(found))
+        assert sorted(found) == sorted(self.acked), f"{len(missing)} missing, {doubled} doubled"
+
+    def _found(self, cluster: Cluster) -> list[bytes | None]:
+        return [
             message.value()
             for partition in cluster.partitions(self.topic)
             for message in consume(cluster.bootstrap, self.topic, partition)
         ]
-        assert sorted(found) == sorted(self.acked)
 
     def longest_gap_after(self, moment: float) -> float:
         """The longest time without an acknowledgement around and after a moment."""
