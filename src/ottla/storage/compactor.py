@@ -192,16 +192,20 @@ class Compactor:
         )
 
     async def _start_process(self) -> asyncio.subprocess.Process:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "ottla.storage.cleaner_process",
-            str(os.getpid()),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=_MAX_LINE_BYTES,
-        )
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",
+                "-m",
+                "ottla.storage.cleaner_process",
+                str(os.getpid()),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=_MAX_LINE_BYTES,
+            )
+        except OSError as error:
+            # The machine is short of processes or memory: it is tried again with the next look at the logs.
+            raise StorageError(f"the cleaner process cannot be started: {error}") from error
         return self._process
 
     async def _next_event(self, process: asyncio.subprocess.Process) -> Event:

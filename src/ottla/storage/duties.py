@@ -148,6 +148,9 @@ class Duties:
                 await duty()
             except StorageError as error:
                 log.error("storage duty failed", duty=duty.__name__, error=str(error))
+            except Exception:
+                # A flaw; but a duty that ended without a word would be missed only when the disk is full.
+                log.exception("storage duty failed", duty=duty.__name__)
             await asyncio.sleep(interval_ms / 1000)
 
     async def _in_slices(self) -> AsyncIterator["Log"]:

@@ -211,3 +211,16 @@ def test_the_checkpoint_says_how_far_and_survives_a_restart(tmp_path: Path) -> N
     log.truncate_to(150, NOW_MS)
     assert log.first_dirty_offset <= 150
     asyncio.run(logs.close(clean=False))
+
+
+def test_a_cleaner_that_cannot_be_started_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(logs: Logs, compactor: Compactor) -> None:
+        write_updates(logs.create(TP, TOPIC_ID))
+        with monkeypatch.context() as short:
+            short.setattr("sys.executable", str(tmp_path / "no-python"))
+            assert not await compactor.compact_due_logs()
+        assert await compactor.compact_due_logs()
+
+    with_compactor(tmp_path, scenario)
