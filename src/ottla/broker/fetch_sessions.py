@@ -75,9 +75,8 @@ class Session:
             return  # forgotten while it was read
         self.told[key] = (data.high_watermark, data.log_start_offset)
         if data.error or data.diverging_epoch is not None:
-            self.told.pop(
-                key
-            )  # so that the recovery is news, or what counts once the log has been cut
+            # So that the recovery is news, or what counts once the log has been cut.
+            self.told.pop(key)
         if data.records:
             self.partitions[key] = self.partitions.pop(key)
 
