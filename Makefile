@@ -10,6 +10,8 @@ RUNS ?= 1
 OPERATIONS ?= 3000
 FAULTS ?=
 KILLS ?=
+# Whatever the environment says, compiled modules are kept: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint unit faults simulation spark-kills spark-memory bench conformance conformance-go docs clean

@@ -2,7 +2,8 @@
 
 Most tests wait for brokers, so more of them than there are cores run at once. Files that share what takes seconds
 to start go to one worker, one after the other; the long ones begin first. A test that measures time is marked
-`alone`: it waits until the others have ended theirs, and they wait for it.
+`alone`: it waits until the others have ended theirs, and they wait for it. Files with such tests come last, so that
+few wait.
 """
 
 import fcntl
@@ -15,7 +16,8 @@ from typing import Any
 import pytest
 
 # Files that share what is costly, by how their paths begin, in the order in which the groups start: those that take
-# long come first, lest the others wait for them in the end. A file that is in none of them is a group of its own.
+# long come first, lest the others wait for them in the end. A file that is in none of them is a group of its own,
+# before those that hold tests to be run alone.
 GROUPS = (
     ("tests/pipeline/",),  # one Spark session
     ("tests/golden/",),  # one broker of Apache Kafka
@@ -28,11 +30,20 @@ GROUPS = (
     ("tests/security/",),  # one broker of Apache Kafka
     ("tests/unit/cluster/",),  # one ZooKeeper
 )
+ALONE = (
+    "tests/cluster/test_failover",
+    "tests/cluster/test_throttled_reassignment",
+    "tests/cluster/test_zookeeper_away",
+    "tests/crash/test_start",
+    "tests/robustness/test_groups",
+)
 WORKER = "PYTEST_XDIST_WORKER"
 
 
 def place(nodeid: str) -> int:
     """Which of the groups a test belongs to, by the longest path that fits; if to none, one more than the last."""
+    if nodeid.startswith(ALONE):
+        return len(GROUPS) + 1
     fits = [
         (len(prefix), number)
         for number, prefixes in enumerate(GROUPS)
@@ -45,14 +56,23 @@ def place(nodeid: str) -> int:
 def group(nodeid: str) -> str:
     """The name of the group that a test belongs to."""
     number = place(nodeid)
-    return nodeid.split("::", 1)[0] if number == len(GROUPS) else GROUPS[number][0]
+    if number < len(GROUPS):
+        return GROUPS[number][0]
+    return nodeid.split("::", 1)[0] if number == len(GROUPS) else "alone"
+
+
+def is_alone(item: pytest.Item) -> bool:
+    """Whether nothing may run beside a test."""
+    return item.get_closest_marker("alone") is not None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which groups begin; a single process keeps the order of the files."""
+    misplaced = [each.nodeid for each in items if is_alone(each) and group(each.nodeid) != "alone"]
+    assert not misplaced, f"add to ALONE in {__name__} the files of {misplaced}"
     if WORKER in os.environ:
-        items.sort(key=lambda item: place(item.nodeid))
+        items.sort(key=lambda item: (place(item.nodeid), is_alone(item)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -84,10 +104,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     if WORKER not in os.environ:
         return (yield)
     directory = item.config._tmp_path_factory.getbasetemp().parent  # type: ignore[attr-defined]
-    alone = item.get_closest_marker("alone") is not None
+    how = fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH
     with ExitStack() as inside:
         with held(directory / "door", fcntl.LOCK_EX):
-            inside.enter_context(
-                held(directory / "room", fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-            )
+            inside.enter_context(held(directory / "room", how))
         return (yield)

@@ -123,7 +123,6 @@ def test_before_there_is_a_coordinator_each_version_is_told_in_its_way(
         assert (answered.error_code, answered.topics) == (missing, [])
 
 
-@pytest.mark.alone
 def test_ten_thousand_offsets_are_committed_and_fetched_in_no_time(client: Client) -> None:
     # One topic stands for many: a topic of ten thousand partitions takes a while to make.
     topic, group = client.new_topic(100), new_group(client)
@@ -136,4 +135,4 @@ def test_ten_thousand_offsets_are_committed_and_fetched_in_no_time(client: Clien
     answered = fetch_group(client, group, wanted)
     took_s = time.perf_counter() - began
     assert sum(len(each.partitions) for each in answered.topics) == 10_000
-    assert took_s < 1
+    assert took_s < 1  # measured 0.02: a busy machine is not taken for a slow broker

@@ -54,7 +54,6 @@ def fill(shard: GroupShard, groups: int) -> None:
         carried_out(shard, shard.sync(sync, CALLER, nobody, 0))
 
 
-@pytest.mark.alone
 def test_ten_thousand_groups_cost_a_heartbeat_no_more_than_ten() -> None:
     def seconds(groups: int) -> float:
         shard = new_shard()
@@ -62,11 +61,11 @@ def test_ten_thousand_groups_cost_a_heartbeat_no_more_than_ten() -> None:
         beat = HeartbeatRequest(group_id="g5", generation_id=1, member_id="client-1")
         best = 1.0
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             for now_ms in range(200):
                 shard.heartbeat(beat, nobody, now_ms)
                 shard.next_deadline_ms()
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.process_time() - began)
         return best
 
     assert seconds(10_000) < 10 * seconds(10)
