@@ -21,6 +21,8 @@ class Batch(NamedTuple):
     last_offset: int
     leader_epoch: int
     crc: int
+    producer_id: int = -1
+    producer_epoch: int = -1
 
 
 class Replica(NamedTuple):
@@ -47,6 +49,10 @@ class Replica(NamedTuple):
             "epochs": self.epochs,
         }
 
+    def batch_at(self, offset: int) -> Batch | None:
+        """The batch that holds an offset, if there is one."""
+        return next((b for b in self.batches if b.base_offset <= offset <= b.last_offset), None)
+
     def committed(self, start: int, end: int) -> list[Batch]:
         """The batches between two offsets."""
         return [b for b in self.batches if b.base_offset >= start and b.last_offset < end]
@@ -56,13 +62,18 @@ class Replica(NamedTuple):
         return [(epoch, offset) for epoch, offset in self.epochs if start <= offset < end]
 
 
-def replica_identity(evidence: Evidence) -> Iterator[Anomaly]:
-    """X5: up to where all of them know it to be committed, the replicas of a log are the same, batch by batch."""
-    replicas: dict[str, list[Replica]] = defaultdict(list)
+def replicas_of(evidence: Evidence) -> dict[str, list[Replica]]:
+    """The replicas of each log, as far as somebody has looked at their files."""
+    found: dict[str, list[Replica]] = defaultdict(list)
     for operation in of_action(evidence.operations, Action.REPLICA):
         for key in operation.keys:
-            replicas[key].append(Replica.of(operation))
-    for key, found in replicas.items():
+            found[key].append(Replica.of(operation))
+    return found
+
+
+def replica_identity(evidence: Evidence) -> Iterator[Anomaly]:
+    """X5: up to where all of them know it to be committed, the replicas of a log are the same, batch by batch."""
+    for key, found in replicas_of(evidence).items():
         end = min(each.high_watermark for each in found)
         start = max(each.batches[0].base_offset if each.batches else 0 for each in found)
         for other in found[1:]:

@@ -38,6 +38,20 @@ def test_a_copy_has_a_record_twice() -> None:
     assert copied("a1'", "b1'", "a2'", "a2''") == {"copy-extra"}
 
 
+def test_a_copy_of_what_is_in_its_input_twice_is_no_duplicate_of_its_own() -> None:
+    text = """
+        w  send +in/0:a1@0
+        x  transaction +out/0:a1'@0 +out/0:a1'@1
+        z  read_to_end keys=in/0 in/0:a1@0 in/0:a1@1
+        z  read_to_end keys=out/0 out/0:a1'@0 out/0:a1'@1
+    """
+    found = check(history(text), Expectations(copies=(COPY,))).anomalies
+    assert [(each.message, each.fails) for each in found if each.name == "duplicate"] == [
+        ("a1 is in in/0 at [0, 1]", True),
+        ("a1' is in out/0 at [0, 1]", False),
+    ]
+
+
 def test_a_copy_invents_a_record() -> None:
     assert copied("a1'", "b1'", "a2'", "c1'") == {"copy-extra"}
 

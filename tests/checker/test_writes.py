@@ -1,10 +1,12 @@
 """What the checker says of records that were lost, doubled, moved or made up."""
 
+import json
 from typing import Any
 
 from tests.checker.check import check
 from tests.checker.expectations import Expectations
 from tests.checker.notation import history
+from tests.checker.replicas import Batch, Replica
 
 
 def broken(text: str, **promises: Any) -> set[str]:
@@ -68,6 +70,21 @@ def test_one_value_at_two_offsets() -> None:
 def test_a_producer_without_idempotence_may_repeat_itself() -> None:
     assert broken(TWICE, idempotent=False) == set()
     assert noted(TWICE) == {"duplicate"}
+
+
+def test_a_client_may_repeat_itself_in_a_new_epoch_after_its_leader_has_moved() -> None:
+    def told(*producers: tuple[int, int, int]) -> set[str]:
+        batches = [
+            Batch(offset, offset, leader_epoch, 0, producer_id, epoch)
+            for offset, (leader_epoch, producer_id, epoch) in enumerate(producers)
+        ]
+        facts = json.dumps(Replica(1, 2, batches, []).facts()).replace(" ", "")
+        return broken(f"{TWICE}\n s replica node=1 keys=t/0 facts={facts}")
+
+    assert told((4, 1000, 0), (5, 1000, 1)) == set()
+    assert told((4, 1000, 0), (5, 1000, 0)) == {"duplicate"}, "the new leader had to know it"
+    assert told((4, 1000, 0), (4, 1000, 1)) == {"duplicate"}, "nothing made the client begin anew"
+    assert told((4, 1000, 0), (5, 1001, 0)) == {"duplicate"}, "of another client"
 
 
 LOST = """

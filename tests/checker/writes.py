@@ -8,6 +8,7 @@ from tests.checker.anomaly import Anomaly
 from tests.checker.cycles import components
 from tests.checker.evidence import Evidence
 from tests.checker.history import Action, Isolation, Outcome
+from tests.checker.replicas import Replica, replicas_of
 
 
 def inconsistent_offsets(evidence: Evidence) -> Iterator[Anomaly]:
@@ -21,12 +22,37 @@ def inconsistent_offsets(evidence: Evidence) -> Iterator[Anomaly]:
 
 
 def duplicate(evidence: Evidence) -> Iterator[Anomaly]:
-    """Row 2: one value at two offsets; a producer without idempotence may do that."""
-    for key, log in evidence.logs[Isolation.UNCOMMITTED].items():
+    """Row 2: one value at two offsets; a producer without idempotence may do that, and a copy if its input does."""
+    logs, files = evidence.logs[Isolation.UNCOMMITTED], replicas_of(evidence)
+    for key, log in logs.items():
+        inputs = [each for each in evidence.expectations.copies if key in each.outputs]
         for value, offsets in log.offsets_of.items():
-            if len(offsets) > 1:
-                message = f"{value} is in {key} at {sorted(offsets)}"
-                yield Anomaly("duplicate", message, evidence.expectations.idempotent)
+            if len(offsets) == 1:
+                continue
+            copied = any(
+                len(logs[name].offsets_of.get(copy.original(value), ())) > 1
+                for copy in inputs
+                for name in copy.inputs
+            )
+            fails = not copied and not _sent_anew(files.get(key, []), sorted(offsets))
+            message = f"{value} is in {key} at {sorted(offsets)}"
+            yield Anomaly("duplicate", message, fails and evidence.expectations.idempotent)
+
+
+def _sent_anew(replicas: list[Replica], offsets: list[int]) -> bool:
+    """Whether a client wrote again, under a new epoch of its own, what it had written before the leader changed.
+
+    No broker can tell that. librdkafka takes a record whose leader has moved for unwritten; if a later one on its way
+    is out of order then, it begins a new epoch and sends both (librdkafka#4953, on Apache Kafka as well).
+    """
+    batches = [replica.batch_at(offset) for replica in replicas[:1] for offset in offsets]
+    found = [batch for batch in batches if batch is not None and batch.producer_id >= 0]
+    return (
+        len(found) == len(offsets)
+        and len({batch.producer_id for batch in found}) == 1
+        and len({batch.producer_epoch for batch in found}) == len(offsets)
+        and len({batch.leader_epoch for batch in found}) == len(offsets)
+    )
 
 
 def lost_write(evidence: Evidence) -> Iterator[Anomaly]:

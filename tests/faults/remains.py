@@ -17,7 +17,7 @@ from tests.checker.replicas import Batch, Replica
 from tests.workload.recorder import Recorder
 from tests.workload.worker import key_of
 
-_HEADER: Final = struct.Struct(">qiibIhi")
+_HEADER: Final = struct.Struct(">qiibIhi16xqh")
 _BEHIND_LENGTH: Final = 12
 _BEHIND_CRC: Final = 21
 _CONTROLLER: Final = re.compile(r" controller elected broker=(\d+) epoch=(\d+)")
@@ -44,12 +44,12 @@ def read_segment(data: bytes) -> Iterator[Batch]:
     """The batches of a file, as far as it has whole ones; their checksums are computed, not believed."""
     position = 0
     while position + _HEADER.size <= len(data):
-        base, length, epoch, _, _, _, last = _HEADER.unpack_from(data, position)
+        base, length, epoch, _, _, _, last, *producer = _HEADER.unpack_from(data, position)
         end = position + _BEHIND_LENGTH + length
         if length <= 0 or end > len(data):
             return
         crc = fastcrc.crc32.iscsi(data[position + _BEHIND_CRC : end])
-        yield Batch(base, base + last, epoch, crc)
+        yield Batch(base, base + last, epoch, crc, *producer)
         position = end
 
 

@@ -8,15 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.requirements import SYSTEM_PATH
+from tests.support.waiting import wait_for
 
 MIB = 1024 * 1024
 
 
 def _run(*command: str) -> str:
-    environment = {**os.environ, "PATH": SYSTEM_PATH}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    done = _try(*command)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
     return done.stdout.strip()
+
+
+def _try(*command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": SYSTEM_PATH}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
 
 
 def segments_are_below(directory: Path, size_bytes: int) -> bool:
@@ -52,7 +57,9 @@ class PowerCutDisk:
     def unmount(self) -> None:
         """Unmount and free the loop device."""
         if self._device:
-            _run("umount", str(self.mount_point))
+            # The cleaner of a broker that was killed dies with it, but a moment later.
+            unmount = ("umount", str(self.mount_point))
+            wait_for(lambda: not _try(*unmount).returncode, f"nobody to use {self.mount_point}")
             _run("losetup", "--detach", self._device)
             self._device = ""
 
