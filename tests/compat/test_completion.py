@@ -42,8 +42,8 @@ class Shell:
         self._terminal.press(f"{typed}{TAB}")
         self._terminal.wait_for(rest)
         # The line as the shell has it, not as the screen shows it.
-        self._terminal.press(f"{LINE_START}echo @ {LINE_END} @{ENTER}")
-        shown = self._terminal.wait_for(" @\n")
+        self._terminal.press(f"{LINE_START}echo @ {LINE_END} @; echo do''ne{ENTER}")
+        shown = self._terminal.wait_for("\ndone")
         return shown.split("\n@ ")[1].split(" @\n")[0].strip()
 
     def offered(self, typed: str, *words: str) -> None:
