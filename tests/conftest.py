@@ -37,6 +37,8 @@ SETTINGS = {
     # Members of the new protocol hear of a rebalance with their next heartbeat: tests do not wait 5 s for it.
     "group.consumer.min.heartbeat.interval.ms": "250",
     "group.consumer.heartbeat.interval.ms": "250",
+    # What a group asks for itself may be much shorter than what holds for the others.
+    "group.consumer.min.session.timeout.ms": "1000",
 }
 
 

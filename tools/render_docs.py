@@ -19,7 +19,15 @@ from ottla.cli.parsing import Parser, leaf_parser
 from ottla.client.consumer_settings import ConsumerSettings
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.settings import WITHOUT_EFFECT, AdminSettings, ClientSettings
-from ottla.config.kafka import IGNORED, REFUSED, REFUSED_FOR_TOPICS, Ignored, Refused
+from ottla.config.group import GROUP_SETTINGS
+from ottla.config.kafka import (
+    IGNORED,
+    REFUSED,
+    REFUSED_FOR_GROUPS,
+    REFUSED_FOR_TOPICS,
+    Ignored,
+    Refused,
+)
 from ottla.config.load import environment_name
 from ottla.config.setting import Setting, settings_of
 from ottla.config.table import SECTIONS
@@ -51,6 +59,13 @@ def settings_page() -> str:
     for kind in SECTIONS.values():
         lines.append(f"## {(kind.__doc__ or '').rstrip('.')}")
         lines.append("\n".join(_settings_table(settings_of(kind))))
+    lines.append("## The settings of one group")
+    lines.append(
+        "A group need not exist to have them, and its members follow from their next heartbeat on. "
+        "`kafka-configs --group G --alter --add-config name=value` sets them, "
+        "`ottla configs set --group G name=value` too."
+    )
+    lines.append("\n".join(_group_settings_table()))
     lines.append("## Kafka's settings that are ignored")
     lines.append(
         "The broker starts, with one warning that names them. A final `*` stands for more."
@@ -61,6 +76,8 @@ def settings_page() -> str:
     lines.append("\n".join(_names_list(REFUSED)))
     lines.append("## Kafka's topic settings that are refused")
     lines.append("\n".join(_names_list(REFUSED_FOR_TOPICS)))
+    lines.append("## Kafka's group settings that are refused")
+    lines.append("\n".join(_names_list(REFUSED_FOR_GROUPS)))
     return "\n\n".join(lines) + "\n"
 
 
@@ -290,6 +307,14 @@ PAGES: dict[str, Callable[[], str]] = {
     "clients": clients_page,
     "spark-options": spark_options_page,
 }
+
+
+def _group_settings_table() -> Iterator[str]:
+    yield "| setting | default | allowed | what it does |"
+    yield "|---|---|---|---|"
+    for row in GROUP_SETTINGS.values():
+        allowed = f"{row.usual.kind.word}: from `{row.least.name}` to `{row.most.name}`"
+        yield f"| `{row.name}` | that of `{row.usual.name}` | {allowed} | {_cell(row.doc)} |"
 
 
 def _settings_table(rows: tuple[Setting, ...]) -> Iterator[str]:

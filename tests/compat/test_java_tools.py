@@ -58,6 +58,16 @@ def test_topic_settings_are_changed_and_described(java_tool: Tool, topic: str) -
     assert "retention.ms" not in java_tool(CONFIGS, "--describe", *entity)
 
 
+def test_group_settings_are_changed_and_described(java_tool: Tool) -> None:
+    group = ("--group", unique_name("group"))
+    java_tool(CONFIGS, "--alter", *group, "--add-config", "consumer.session.timeout.ms=46000")
+    assert (
+        "consumer.session.timeout.ms=46000 sensitive=false "
+        "synonyms={DYNAMIC_GROUP_CONFIG:consumer.session.timeout.ms=46000, "
+        "DEFAULT_CONFIG:group.consumer.session.timeout.ms=45000}"
+    ) in java_tool(CONFIGS, "--describe", *group)
+
+
 def test_every_broker_setting_is_described(java_tool: Tool) -> None:
     described = java_tool(CONFIGS, "--describe", "--entity-type", "brokers", "--all")
     assert "num.partitions=4" in described

@@ -18,7 +18,7 @@ from tests.golden.transcript import (
     read_transcript,
 )
 
-ON_BOTH = ("kafka-4.3", "more-4.3", "groups-4.3", "console-4.3")
+ON_BOTH = ("kafka-4.3", "more-4.3", "groups-4.3", "group-configs-4.3", "console-4.3")
 ON_KAFKA_ALONE = ("kafka-alone-4.3",)
 
 

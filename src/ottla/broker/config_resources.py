@@ -10,10 +10,10 @@ from ottla.protocol.errors import ErrorCode
 
 TOPIC: Final = int(ResourceType.TOPIC)
 BROKER: Final = int(ResourceType.BROKER)
+GROUP: Final = int(ResourceType.GROUP)
 # Types that Kafka has and that have no settings here.
 BROKER_LOGGER: Final = 8
 CLIENT_METRICS: Final = 16
-GROUP: Final = 32
 EVERY_TYPE: Final = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 

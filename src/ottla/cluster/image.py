@@ -85,6 +85,7 @@ class Image(NamedTuple):
     topics_by_id: Mapping[uuid.UUID, TopicImage] = MappingProxyType({})
     topic_configs: Mapping[str, ConfigImage] = MappingProxyType({})
     broker_configs: Mapping[str, ConfigImage] = MappingProxyType({})
+    group_configs: Mapping[str, ConfigImage] = MappingProxyType({})
     features: Mapping[str, int] = MappingProxyType({})
     controller_id: int = -1
     cluster_id: str = ""
@@ -102,6 +103,11 @@ class Image(NamedTuple):
     def broker_config(self, broker_id: int | None) -> Mapping[str, str]:
         """What a broker, or with None all of them, have been told at run time."""
         config = self.broker_configs.get(broker_config_key(broker_id))
+        return NO_SETTINGS if config is None else config.values
+
+    def group_config(self, group_id: str) -> Mapping[str, str]:
+        """What a group has been told, whether it exists or not."""
+        config = self.group_configs.get(group_id)
         return NO_SETTINGS if config is None else config.values
 
     def offline_replicas(self, partition: PartitionImage) -> tuple[int, ...]:
@@ -131,6 +137,7 @@ class Delta(NamedTuple):
     topics: Mapping[str, TopicChange] = MappingProxyType({})
     topic_configs: frozenset[str] = frozenset()
     broker_configs: frozenset[str] = frozenset()
+    group_configs: frozenset[str] = frozenset()
     brokers: frozenset[int] = frozenset()
     features: bool = False
     controller: bool = False
@@ -166,6 +173,7 @@ class Changes(NamedTuple):
     topics: Mapping[str, TopicImage | None] = MappingProxyType({})
     topic_configs: Mapping[str, ConfigImage | None] = MappingProxyType({})
     broker_configs: Mapping[str, ConfigImage | None] = MappingProxyType({})
+    group_configs: Mapping[str, ConfigImage | None] = MappingProxyType({})
     brokers: Mapping[int, BrokerImage | None] = MappingProxyType({})
     features: Mapping[str, int] | None = None
     controller_id: int | None = None
@@ -177,6 +185,7 @@ def advance(image: Image, changes: Changes) -> tuple[Image, Delta]:
     topics = _differing(image.topics, changes.topics)
     topic_configs = _differing(image.topic_configs, changes.topic_configs)
     broker_configs = _differing(image.broker_configs, changes.broker_configs)
+    group_configs = _differing(image.group_configs, changes.group_configs)
     brokers = _differing(image.brokers, changes.brokers)
     after = Image(
         brokers=_merged(image.brokers, brokers),
@@ -184,6 +193,7 @@ def advance(image: Image, changes: Changes) -> tuple[Image, Delta]:
         topics_by_id=_merged(image.topics_by_id, _by_id(image, topics)),
         topic_configs=_merged(image.topic_configs, topic_configs),
         broker_configs=_merged(image.broker_configs, broker_configs),
+        group_configs=_merged(image.group_configs, group_configs),
         features=image.features if changes.features is None else changes.features,
         controller_id=_either(changes.controller_id, image.controller_id),
         cluster_id=_either(changes.cluster_id, image.cluster_id),
@@ -192,6 +202,7 @@ def advance(image: Image, changes: Changes) -> tuple[Image, Delta]:
         topics={n: TopicChange(image.topics.get(n), after.topics.get(n)) for n in topics},
         topic_configs=frozenset(topic_configs),
         broker_configs=frozenset(broker_configs),
+        group_configs=frozenset(group_configs),
         brokers=frozenset(brokers),
         features=after.features != image.features,
         controller=after.controller_id != image.controller_id,

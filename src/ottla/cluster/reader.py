@@ -28,10 +28,12 @@ async def all_parts(tree: Tree, image: Image) -> Stale:
     """Names all that the tree holds, and all that the image does: nothing is left to be stale."""
     topics = {*image.topics, *await _children(tree, znodes.TOPICS)}
     brokers = {*map(str, image.brokers), *await _children(tree, znodes.BROKER_IDS)}
+    groups = map(znodes.group_of, await _children(tree, znodes.GROUP_CONFIGS))
     return Stale(
         topics=dict.fromkeys(topics),
         topic_configs={*image.topic_configs, *await _children(tree, znodes.TOPIC_CONFIGS)},
         broker_configs={*image.broker_configs, *await _children(tree, znodes.BROKER_CONFIGS)},
+        group_configs={*image.group_configs, *groups},
         brokers={int(broker) for broker in brokers},
         singles={znodes.CONTROLLER, znodes.FEATURES, znodes.CLUSTER_ID},
     )
@@ -52,6 +54,9 @@ async def read_changes(tree: Tree, image: Image, stale: Stale, unreadable: Unrea
             {b: znodes.broker_config_path(b) for b in stale.broker_configs},
             _config,
             unreadable,
+        ),
+        group_configs=await _read(
+            tree, {g: znodes.group_config_path(g) for g in stale.group_configs}, _config, unreadable
         ),
         brokers=await _read(
             tree, {b: znodes.broker_path(b) for b in stale.brokers}, _broker, unreadable

@@ -14,6 +14,7 @@ class Stale:
     topics: dict[str, set[int] | None] = field(default_factory=dict)
     topic_configs: set[str] = field(default_factory=set)
     broker_configs: set[str] = field(default_factory=set)
+    group_configs: set[str] = field(default_factory=set)
     brokers: set[int] = field(default_factory=set)
     singles: set[str] = field(default_factory=set)
     everything: bool = False
@@ -38,6 +39,8 @@ class Stale:
                 self.topic_configs.add(topic)
             case ["config", "brokers", broker]:
                 self.broker_configs.add(broker)
+            case ["config", "groups", name]:
+                self.group_configs.add(znodes.group_of(name))
             case ["brokers", "ids", broker] if broker.isdecimal():
                 self.brokers.add(int(broker))
             case _ if path in (znodes.CONTROLLER, znodes.FEATURES, znodes.CLUSTER_ID):

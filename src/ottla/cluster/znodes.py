@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
 
 from ottla.base.errors import ClusterError
 from ottla.base.ids import id_text, parse_id
@@ -23,6 +24,7 @@ BROKER_SEQUENCE: Final = "/brokers/seqid"
 TOPICS: Final = "/brokers/topics"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
+GROUP_CONFIGS: Final = "/config/groups"
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
 CLUSTER_ID: Final = "/cluster/id"
@@ -40,6 +42,7 @@ SKELETON: Final = (
     TOPICS,
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
+    GROUP_CONFIGS,
     "/cluster",
     "/admin/delete_topics",
 )
@@ -84,6 +87,19 @@ def topic_config_path(topic: str) -> str:
 def broker_config_path(broker: str) -> str:
     """What a broker, or all of them (`<default>`), have been told at run time."""
     return f"{BROKER_CONFIGS}/{broker}"
+
+
+def group_config_path(group_id: str) -> str:
+    """What a group has been told; groups have any name, which is written as Kafka writes those of users."""
+    dots = group_id in (".", "..")
+    # A path may not contain them, and a group may be called so.
+    name = group_id.replace(".", "%2E") if dots else quote(group_id, safe="")
+    return f"{GROUP_CONFIGS}/{name}"
+
+
+def group_of(name: str) -> str:
+    """The group that a node of `/config/groups` is about."""
+    return unquote(name)
 
 
 class Endpoint(NamedTuple):

@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from ottla.config.dynamic import Overlay
+from ottla.config.group import GROUP_SETTINGS, GroupSetting
 from ottla.config.log import TOPIC_SETTINGS
 from ottla.config.setting import Scope, Setting, Synonym
 from ottla.config.table import SYNONYMS, TABLE
@@ -20,6 +21,7 @@ class Source(IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_GROUP = 8
 
 
 class ConfigSynonym(NamedTuple):
@@ -59,6 +61,28 @@ def describe_topic(
         source = synonyms[0].source if synonyms else Source.DEFAULT
         rows.append(_row(setting, name, value, source, False, synonyms))
     return rows
+
+
+def describe_group(
+    overlay: Overlay, overrides: Mapping[str, str], names: Collection[str] | None = None
+) -> list[ConfigRow]:
+    """All settings of a group, or those named, in the order of their names.
+
+    As in Kafka, a value is shown as it was set, though the broker's bounds may since allow less.
+    """
+    return [
+        _group_row(overlay, GROUP_SETTINGS[name], overrides.get(name))
+        for name in _chosen(GROUP_SETTINGS, names)
+    ]
+
+
+def _group_row(overlay: Overlay, row: GroupSetting, own: str | None) -> ConfigRow:
+    synonyms = tuple(_levels_of(overlay, row.usual))
+    if own is not None:
+        synonyms = (ConfigSynonym(row.name, own, Source.DYNAMIC_GROUP), *synonyms)
+    _, value, source = synonyms[0]
+    code = row.usual.kind.code
+    return ConfigRow(row.name, value, source, False, False, code, row.doc, synonyms)
 
 
 def describe_broker(overlay: Overlay, names: Collection[str] | None = None) -> list[ConfigRow]:

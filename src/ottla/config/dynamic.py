@@ -1,4 +1,4 @@
-"""Pure: settings that change while the broker runs, of the cluster, of one broker, of a topic."""
+"""Pure: settings that change while the broker runs, of the cluster, of one broker, of a topic, of a group."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from ottla.base.errors import ConfigError
 from ottla.config.checks import check_limits, check_log
+from ottla.config.group import check_group, group_setting
+from ottla.config.groups import GroupsConfig
 from ottla.config.kafka import why_refused
 from ottla.config.log import TOPIC_SETTINGS, LogConfig, topic_setting
 from ottla.config.setting import Scope, Setting, parse
@@ -61,6 +63,23 @@ def replace_topic(texts: Mapping[str, str | None], defaults: LogConfig) -> dict[
         row = topic_setting(name, _present(name, text))
         overrides[name] = _canonical(row, name, _present(name, text))
     check_log(LogConfig.resolve(defaults, overrides))
+    return overrides
+
+
+def alter_group(
+    current: Mapping[str, str], changes: Iterable[Change], config: GroupsConfig
+) -> dict[str, str]:
+    """The settings that a group has of its own after the changes; ConfigError if they cannot be."""
+
+    def usual(name: str, text: str) -> tuple[Setting, str]:
+        row = group_setting(name, text).usual
+        return row, row.kind.text(getattr(config, row.attribute))
+
+    overrides = {
+        name: _canonical(group_setting(name, text).usual, name, text)
+        for name, text in _changed(current, changes, usual).items()
+    }
+    check_group(config, overrides)
     return overrides
 
 

@@ -113,6 +113,24 @@ class GroupsConfig:
         Int(1),
         doc="Bounds the heartbeat interval of consumer groups from above.",
     )
+    group_consumer_assignment_interval_ms: int = setting(
+        "group.consumer.assignment.interval.ms",
+        0,
+        Int(0),
+        doc="Assigns the partitions of a consumer group anew no sooner than this after the last time.",
+    )
+    group_consumer_min_assignment_interval_ms: int = setting(
+        "group.consumer.min.assignment.interval.ms",
+        0,
+        Int(0),
+        doc="Bounds the assignment interval that a consumer group asks for from below.",
+    )
+    group_consumer_max_assignment_interval_ms: int = setting(
+        "group.consumer.max.assignment.interval.ms",
+        15 * SECOND_MS,
+        Int(0),
+        doc="Bounds the assignment interval of consumer groups from above.",
+    )
     group_consumer_max_size: int = setting(
         "group.consumer.max.size",
         INT_MAX,

@@ -60,11 +60,9 @@ IGNORED: Final = (
     Ignored(
         "Coordinators decide, write and answer in one turn of the event loop: nothing lingers, and nothing waits.",
         (
-            "group.coordinator.", "group.consumer.assignment.interval.ms",
-            "group.consumer.max.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
-            "group.consumer.regex.refresh.interval.ms", "group.consumer.assignor.offload.enable",
-            "offsets.commit.timeout.ms", "offsets.load.buffer.size",
-            "offsets.topic.compression.codec",
+            "group.coordinator.", "group.consumer.regex.refresh.interval.ms",
+            "group.consumer.assignor.offload.enable", "offsets.commit.timeout.ms",
+            "offsets.load.buffer.size", "offsets.topic.compression.codec",
         ),
     ),
     Ignored(
@@ -147,6 +145,10 @@ REFUSED_FOR_TOPICS: Final = (
     ),
 )
 
+REFUSED_FOR_GROUPS: Final = (
+    Refused("share groups and streams groups are not served", ("share.", "streams.")),
+)
+
 
 def is_ignored(name: str) -> bool:
     """Tells whether Kafka has the setting, and it means nothing here."""
@@ -162,6 +164,11 @@ def why_refused(name: str, text: str) -> str | None:
 def why_refused_for_topics(name: str) -> str | None:
     """Says why a topic setting that Kafka has cannot be set here; None if Kafka has none such."""
     return _why(name, "any", REFUSED_FOR_TOPICS)
+
+
+def why_refused_for_groups(name: str) -> str | None:
+    """Says why a group setting that Kafka has cannot be set here; None if Kafka has none such."""
+    return _why(name, "any", REFUSED_FOR_GROUPS)
 
 
 def _without_listener(name: str) -> Iterator[str]:

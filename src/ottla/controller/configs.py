@@ -1,4 +1,4 @@
-"""Pure: decides what changes to the settings of topics and brokers write into the tree."""
+"""Pure: decides what changes to the settings of topics, brokers and groups write into the tree."""
 
 import re
 from collections import Counter
@@ -9,11 +9,12 @@ from ottla.base.errors import ApiError, ConfigError
 from ottla.base.units import KiB
 from ottla.cluster import znodes
 from ottla.cluster.image import ConfigImage, Image
-from ottla.cluster.tree import Create, Op, Set
-from ottla.config.dynamic import alter_broker, alter_topic
+from ottla.cluster.tree import Create, Delete, Op, Set
+from ottla.config.dynamic import alter_broker, alter_group, alter_topic
+from ottla.config.groups import GroupsConfig
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings, with_dynamic
-from ottla.controller.refusals import refused_setting
+from ottla.controller.refusals import refused_group_setting, refused_setting
 from ottla.controller.requests import ConfigAlteration, ConfigResult, Decision, ResourceType
 from ottla.protocol.errors import ErrorCode
 
@@ -42,6 +43,8 @@ def decide_configs(
                 ops += _topic_change(image, log, alteration)
             elif kind == ResourceType.BROKER:
                 ops += _broker_change(image, static, alteration)
+            elif kind == ResourceType.GROUP:
+                ops += _group_change(image, static.groups, alteration)
             else:
                 raise ApiError(
                     ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
@@ -81,6 +84,22 @@ def _broker_change(image: Image, static: Settings, alteration: ConfigAlteration)
         # Kafka tells of bad broker settings with this code and not INVALID_CONFIG (KAFKA-13609).
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
     return _write(znodes.broker_config_path(key), current, values)
+
+
+def _group_change(image: Image, config: GroupsConfig, alteration: ConfigAlteration) -> list[Op]:
+    """A group need not exist to have settings, and one without any leaves no node behind."""
+    name = alteration.resource_name
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    current = image.group_configs.get(name)
+    try:
+        values = alter_group(_base(current, alteration), alteration.changes, config)
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, refused_group_setting(error)) from None
+    path = znodes.group_config_path(name)
+    if not values:
+        return [] if current is None else [Delete(path, current.version)]
+    return _write(path, current, values)
 
 
 def _base(current: ConfigImage | None, alteration: ConfigAlteration) -> Mapping[str, str]:

@@ -1,7 +1,9 @@
-"""Pure: what is said against a setting of a topic, in the sentences of Kafka's broker, which scripts know."""
+"""Pure: what is said against a setting of a topic or group, in the sentences of Kafka's broker, which scripts know."""
 
 from ottla.base.errors import ConfigError
-from ottla.config.kafka import why_refused_for_topics
+from ottla.config.group import GROUP_SETTINGS
+from ottla.config.kafka import why_refused_for_groups, why_refused_for_topics
+from ottla.config.kinds import Int
 from ottla.config.log import TOPIC_SETTINGS
 
 _NUMBERS = ("short", "int", "long", "double")
@@ -17,6 +19,23 @@ def refused_setting(error: ConfigError) -> str:
     if row.kind.word in _NUMBERS and not _is_number(str(error.value)):
         why = f"Not a number of type {row.kind.word.upper()}"
     return f"Invalid value {error.value} for configuration {error.name}: {why}"
+
+
+def refused_group_setting(error: ConfigError) -> str:
+    """The sentence for a client that asked for the setting of a group."""
+    name, value = error.name, str(error.value)
+    if name not in GROUP_SETTINGS:
+        refused = why_refused_for_groups(name)
+        return str(error) if refused else f"Unknown group config name: {name}"
+    invalid = f"Invalid value {value} for configuration {name}"
+    kind = GROUP_SETTINGS[name].usual.kind
+    try:
+        number = Int().parse(value)
+    except ValueError:
+        return f"{invalid}: Not a number of type INT"
+    if isinstance(kind, Int) and number < kind.least:
+        return f"{invalid}: Value must be at least {kind.least}"
+    return f"{name} {error.why}"
 
 
 def _is_number(text: str) -> bool:

@@ -26,6 +26,7 @@ class ResourceType(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    GROUP = 32
 
 
 class ManualReplicas(NamedTuple):

@@ -79,6 +79,7 @@ def test_settings_brokers_and_features_are_told_apart() -> None:
     changes = Changes(
         topic_configs={"a": ConfigImage({"retention.ms": "1"}, 0)},
         broker_configs={"<default>": ConfigImage({"x": "1"}, 0), "1": ConfigImage({"x": "2"}, 0)},
+        group_configs={"g": ConfigImage({"x": "3"}, 0)},
         brokers={1: broker},
         features={"f": 1},
         controller_id=1,
@@ -88,10 +89,11 @@ def test_settings_brokers_and_features_are_told_apart() -> None:
     assert image.topic_config("a") == {"retention.ms": "1"}
     assert image.topic_config("b") == image.broker_config(9) == {}
     assert (image.broker_config(None), image.broker_config(1)) == ({"x": "1"}, {"x": "2"})
+    assert (image.group_config("g"), image.group_config("h")) == ({"x": "3"}, {})
     assert image.brokers[1].endpoint("PLAINTEXT") == broker.endpoints[0]
     assert image.brokers[1].endpoint("SSL") is None
     assert image.offline_replicas(topic("a").partitions[0]) == (2,)
-    assert (delta.brokers, delta.topic_configs) == ({1}, {"a"})
+    assert (delta.brokers, delta.topic_configs, delta.group_configs) == ({1}, {"a"}, {"g"})
     assert (delta.broker_configs, delta.features, delta.controller) == ({"<default>", "1"}, 1, 1)
 
 

@@ -45,6 +45,19 @@ def new_topic(name: str, partitions: int = 1) -> list[Op]:
 
 
 @story
+async def test_the_settings_of_a_group_are_found_whatever_its_name(engine: Engine) -> None:
+    names, given = ("billing", "a/b c", "größe", ".", ".."), {"consumer.session.timeout.ms": "1"}
+    data = znodes.encode_config(given)
+    async with following(engine) as metadata:
+        await metadata.write([Create(znodes.group_config_path(name), data) for name in names])
+        assert [metadata.image.group_config(name) for name in names] == [given] * len(names)
+    async with following(engine) as metadata:
+        assert metadata.image.group_configs.keys() == set(names)
+        await metadata.write([Delete(znodes.group_config_path("."), version=0)])
+        assert metadata.image.group_config(".") == {}
+
+
+@story
 async def test_a_topic_shows_in_the_image_once_its_write_returns(engine: Engine) -> None:
     async with following(engine) as metadata:
         await metadata.write(new_topic("a", partitions=2))

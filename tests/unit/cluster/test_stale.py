@@ -16,6 +16,7 @@ def test_each_path_makes_its_own_part_stale() -> None:
     assert noted("/brokers/topics/a/partitions/3/state").topics == {"a": {3}}
     assert noted("/config/topics/a").topic_configs == {"a"}
     assert noted("/config/brokers/<default>").broker_configs == {"<default>"}
+    assert noted("/config/groups/a%2Fb%20c").group_configs == {"a/b c"}
     assert noted("/brokers/ids/7").brokers == {7}
     assert noted("/controller", "/feature", "/cluster/id").singles == {
         "/controller",

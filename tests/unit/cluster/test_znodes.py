@@ -53,6 +53,30 @@ def test_a_registration_looks_as_in_kafkas_zookeeper() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("group_id", "name"),
+    [
+        ("billing-1_a.b~", "billing-1_a.b~"),
+        ("a/b *+%", "a%2Fb%20%2A%2B%25"),
+        ("größe", "gr%C3%B6%C3%9Fe"),
+        ("<default>", "%3Cdefault%3E"),
+        (".", "%2E"),
+        ("..", "%2E%2E"),
+    ],
+)
+def test_groups_are_named_as_kafka_names_users(group_id: str, name: str) -> None:
+    assert znodes.group_config_path(group_id) == f"/config/groups/{name}"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_a_group_of_any_name_has_one_node_and_is_found_by_it(group_id: str) -> None:
+    parent, name = znodes.group_config_path(group_id).rsplit("/", 1)
+    assert parent == znodes.GROUP_CONFIGS
+    assert name not in ("", ".", "..")
+    assert name.isascii()
+    assert znodes.group_of(name) == group_id
+
+
 endpoints = st.builds(
     Endpoint,
     st.sampled_from(["PLAINTEXT", "EXTERNAL"]),

@@ -15,7 +15,7 @@ class Fact(NamedTuple):
 
 
 def facts(resource: str) -> dict[str, Fact]:
-    """Kafka's settings of brokers or of topics, by name."""
+    """Kafka's settings of brokers, of topics or of groups, by name."""
     text = Path(__file__).with_name("kafka_4_3_settings.tsv").read_text("utf-8")
     rows = (Fact(*line.split("\t")) for line in text.splitlines() if not line.startswith("#"))
     return {row.name: row for row in rows if row.resource == resource}

@@ -103,6 +103,7 @@ def test_several_listeners_and_free_ports_are_fine():
     [
         (["group.consumer.session.timeout.ms=3000"], "group.consumer.session.timeout.ms"),
         (["group.consumer.heartbeat.interval.ms=16000"], "group.consumer.heartbeat.interval.ms"),
+        (["group.consumer.assignment.interval.ms=15001"], "group.consumer.assignment.interval.ms"),
         (
             [
                 "group.consumer.session.timeout.ms=5000",
@@ -116,3 +117,8 @@ def test_consumer_groups_whose_times_cannot_be_are_refused(assignments, named):
     with pytest.raises(ConfigError) as refused:
         load(assignments=assignments)
     assert refused.value.name == named
+
+
+def test_who_bounds_the_assignment_interval_need_not_set_one():
+    groups = load(assignments=["group.consumer.min.assignment.interval.ms=500"]).groups
+    assert groups.group_consumer_assignment_interval_ms == 0

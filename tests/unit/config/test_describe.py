@@ -1,7 +1,14 @@
 """DescribeConfigs: every value in Kafka's own text, and where it comes from."""
 
-from ottla.config.describe import Source, describe_broker, describe_cluster, describe_topic
+from ottla.config.describe import (
+    Source,
+    describe_broker,
+    describe_cluster,
+    describe_group,
+    describe_topic,
+)
 from ottla.config.dynamic import Overlay
+from ottla.config.group import GROUP_SETTINGS
 from ottla.config.load import load
 from ottla.config.log import TOPIC_SETTINGS
 from ottla.config.table import SYNONYMS, TABLE, Settings
@@ -60,8 +67,27 @@ def test_retention_shows_the_unit_it_was_given_in():
     assert row.synonyms[0] == ("log.retention.hours", "24", Source.STATIC_BROKER)
 
 
+def test_a_group_shows_its_own_value_above_those_of_the_broker():
+    name, usual = "consumer.session.timeout.ms", "group.consumer.session.timeout.ms"
+    overlay = Overlay(load(assignments=[f"{usual}=50000"]))
+    given = (usual, "50000", Source.STATIC_BROKER)
+    default = (usual, "45000", Source.DEFAULT)
+    row = one(describe_group(overlay, {}, [name]))
+    assert (row.value, row.source, row.synonyms) == ("50000", 4, (given, default))
+    row = one(describe_group(overlay, {name: "46000"}, [name]))
+    assert (row.value, row.source, row.type_code) == ("46000", 8, 3)
+    assert row.synonyms == ((name, "46000", Source.DYNAMIC_GROUP), given, default)
+    assert (row.read_only, row.is_sensitive) == (False, False)
+
+
+def test_a_group_shows_every_setting_it_has():
+    assert [row.name for row in describe_group(PLAIN, {})] == sorted(GROUP_SETTINGS)
+    assert all(row.documentation for row in describe_group(PLAIN, {}))
+
+
 def test_unknown_names_have_no_row():
     assert describe_topic(PLAIN, {}, ["no.such.thing"]) == []
+    assert describe_group(PLAIN, {"no.such.thing": "1"}, ["no.such.thing"]) == []
     assert describe_broker(PLAIN, ["no.such.thing"]) == []
 
 

@@ -1,5 +1,6 @@
 """The page of settings says what the table says."""
 
+from ottla.config.group import GROUP_SETTINGS
 from ottla.config.table import SYNONYMS, TABLE
 from tools.render_docs import DOCS, main, settings_page
 
@@ -11,4 +12,4 @@ def test_the_page_of_settings_is_up_to_date():
 
 def test_the_page_names_every_setting():
     page = settings_page()
-    assert all(f"| `{name}` |" in page for name in (*TABLE, *SYNONYMS))
+    assert all(f"| `{name}` |" in page for name in (*TABLE, *SYNONYMS, *GROUP_SETTINGS))

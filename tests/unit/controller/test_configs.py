@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ottla.cluster.image import Changes, ConfigImage, advance
-from ottla.cluster.tree import Create, Op, Set
+from ottla.cluster.tree import Create, Delete, Op, Set
 from ottla.config.dynamic import Change
 from ottla.config.dynamic import Op as ConfigOp
 from ottla.config.table import Settings
@@ -15,13 +15,15 @@ from ottla.protocol.errors import ErrorCode
 
 from .clusters import cluster
 
-TOPIC, BROKER = int(ResourceType.TOPIC), int(ResourceType.BROKER)
+TOPIC, BROKER, GROUP = map(int, (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP))
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 IMAGE, _ = advance(
     cluster(topics=["a", "b"]),
     Changes(
         topic_configs={"a": ConfigImage({"retention.ms": "1000"}, 7)},
         broker_configs={"<default>": ConfigImage({"message.max.bytes": "5000"}, 3)},
+        group_configs={"g": ConfigImage({SESSION: "46000"}, 2)},
     ),
 )
 
@@ -83,6 +85,22 @@ def test_brokers_and_all_brokers_are_changed() -> None:
     ]
 
 
+def test_groups_keep_what_is_not_changed_and_need_not_exist() -> None:
+    decision = decide(put(GROUP, "g", (HEARTBEAT, "6000")), put(GROUP, "a/b", (HEARTBEAT, "7000")))
+    assert [written(op) for op in decision.ops] == [
+        ("/config/groups/g", 2, {SESSION: "46000", HEARTBEAT: "6000"}),
+        ("/config/groups/a%2Fb", None, {HEARTBEAT: "7000"}),
+    ]
+    assert decision.results == [ConfigResult(GROUP, "g"), ConfigResult(GROUP, "a/b")]
+
+
+def test_a_group_without_settings_of_its_own_leaves_nothing_behind() -> None:
+    change = Change(SESSION, ConfigOp.DELETE, None)
+    assert decide(ConfigAlteration(GROUP, "g", [change])).ops == [Delete("/config/groups/g", 2)]
+    assert decide(put(GROUP, "g", replace=True)).ops == [Delete("/config/groups/g", 2)]
+    assert decide(ConfigAlteration(GROUP, "never", [change])).ops == []
+
+
 @pytest.mark.parametrize(
     ("alteration", "error", "said"),
     [
@@ -96,6 +114,9 @@ def test_brokers_and_all_brokers_are_changed() -> None:
         (put(BROKER, "1", ("log.dirs", "/x")), ErrorCode.INVALID_REQUEST, "log.dirs"),
         (put(BROKER, "", ("message.max.bytes", "x")), ErrorCode.INVALID_REQUEST, "message.max"),
         (put(BROKER, "", ("mine", "x" * MAX_NODE_BYTES)), ErrorCode.INVALID_REQUEST, "bytes"),
+        (put(GROUP, "", (SESSION, "46000")), ErrorCode.INVALID_REQUEST, "Default group"),
+        (put(GROUP, "g", (SESSION, "1")), ErrorCode.INVALID_CONFIG, "group.consumer.min.session"),
+        (put(GROUP, "g", ("no.such", "1")), ErrorCode.INVALID_CONFIG, "Unknown group config name"),
         (put(8, "1"), ErrorCode.INVALID_REQUEST, "type 8"),
     ],
 )

@@ -1,10 +1,10 @@
 """ConsumerGroupHeartbeat (api 68, v0-v1).
 
 Versions: v1 subscription by pattern, ids that members make up themselves (KIP-1082).
-Differs from Apache Kafka: a target assignment is worked out at once and not once a second, and a pattern is matched at
-once and not in the background, so that what a heartbeat changes is in its answer (that of a newcomer waits some
-milliseconds for others); a static member that has lost its epoch may join again under its own id,
-and is not told UNRELEASED_INSTANCE_ID until its session ends.
+Differs from Apache Kafka: unless a setting asks for an interval, a target assignment is worked out at once and not once
+a second, and a pattern is matched at once and not in the background, so that what a heartbeat changes is in its answer
+(that of a newcomer waits some milliseconds for others); a static member that has lost its epoch may join again under
+its own id, and is not told UNRELEASED_INSTANCE_ID until its session ends.
 """
 
 from __future__ import annotations

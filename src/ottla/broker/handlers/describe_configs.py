@@ -1,7 +1,8 @@
 """DescribeConfigs (api 32, v1-v4).
 
 Versions: v3 documentation and types · v4 flexible.
-Differs from Apache Kafka: a broker has no loggers of its own to list; client metrics and groups have no settings yet.
+Differs from Apache Kafka: a broker has no loggers of its own to list; client metrics have no settings yet; groups
+have no settings for share groups and streams groups.
 """
 
 from __future__ import annotations
@@ -9,10 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ottla.base.errors import ApiError
-from ottla.broker.config_resources import BROKER, BROKER_LOGGER, TOPIC, broker_named
+from ottla.broker.config_resources import BROKER, BROKER_LOGGER, GROUP, TOPIC, broker_named
 from ottla.broker.context import Broker, RequestContext
 from ottla.broker.topic_views import missing_topic_error
-from ottla.config.describe import ConfigRow, describe_broker, describe_cluster, describe_topic
+from ottla.config.describe import (
+    ConfigRow,
+    describe_broker,
+    describe_cluster,
+    describe_group,
+    describe_topic,
+)
 from ottla.protocol.apis.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -52,8 +59,8 @@ def _rows(
     broker: Broker, resource: DescribeConfigsResource, names: Collection[str] | None
 ) -> list[ConfigRow]:
     name, overlay = resource.resource_name, broker.settings.overlay
+    image = broker.metadata.image
     if resource.resource_type == TOPIC:
-        image = broker.metadata.image
         if name not in image.topics:
             raise ApiError(missing_topic_error(name), f"there is no topic {name!r}")
         return describe_topic(overlay, image.topic_config(name), names)
@@ -61,6 +68,10 @@ def _rows(
         if broker_named(name, broker.node_id) is None:
             return describe_cluster(overlay, names)
         return describe_broker(overlay, names)
+    if resource.resource_type == GROUP:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return describe_group(overlay, image.group_config(name), names)
     if resource.resource_type == BROKER_LOGGER:
         if broker_named(name, broker.node_id) is None:
             raise ApiError(ErrorCode.INVALID_REQUEST, "name the broker whose loggers are meant")

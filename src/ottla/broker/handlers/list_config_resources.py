@@ -1,7 +1,7 @@
 """ListConfigResources (api 74, v0-v1).
 
 Versions: v0 lists client metrics only (KIP-714) · v1 any type (KIP-1142).
-Differs from Apache Kafka: client metrics and groups have no settings yet, so none are listed.
+Differs from Apache Kafka: client metrics have no settings yet, so none are listed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ottla.broker.config_resources import (
     BROKER_LOGGER,
     CLIENT_METRICS,
     EVERY_TYPE,
+    GROUP,
     TOPIC,
 )
 from ottla.broker.context import RequestContext
@@ -47,4 +48,6 @@ def _names(image: Image, kind: int) -> Iterable[str]:
         return image.topics
     if kind in (BROKER, BROKER_LOGGER):
         return map(str, image.brokers)
+    if kind == GROUP:
+        return image.group_configs
     return ()

@@ -45,15 +45,16 @@ DEFAULT_ENTITY: Final = ""
 
 
 def _settings_help() -> str:
+    from ottla.config.group import GROUP_SETTINGS
     from ottla.config.log import TOPIC_SETTINGS
 
     names = "\n".join(f"\t{name}" for name in sorted(TOPIC_SETTINGS))
     return (
         "Settings to change: 'k1=v1,k2=[v1,v2,v2],k3=v3', with square brackets around a value "
         f"that has commas. Topics have these:\n{names}\nkafka-configs --describe --all shows those "
-        "of brokers. Users and clients have quotas: producer_byte_rate, consumer_byte_rate, "
-        "request_percentage, controller_mutation_rate; users also SCRAM-SHA-256 and SCRAM-SHA-512; "
-        "addresses connection_creation_rate."
+        f"of brokers. Groups have {' and '.join(GROUP_SETTINGS)}. Users and clients have quotas: "
+        "producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate; users "
+        "also SCRAM-SHA-256 and SCRAM-SHA-512; addresses connection_creation_rate."
     )
 
 
@@ -193,7 +194,7 @@ def _check(given: Given) -> Entities:
             )
     if given.has("alter"):
         _check_alter(given, entities)
-    elif DEFAULT_ENTITY in entities.names and not _WITH_DEFAULT.issuperset(entities.types):
+    elif given.has("entity-default") and not _WITH_DEFAULT.issuperset(entities.types):
         raise Failed(
             f"--entity-default must not be specified with --describe of {','.join(entities.types)}"
         )
@@ -234,7 +235,7 @@ def _check_alter(given: Given, entities: Entities) -> None:
                 "An entity-name or default entity must be specified with --alter of users, "
                 "clients, brokers or ips"
             )
-    elif not entities.names:
+    elif not any(entities.names):
         raise Failed(f"An entity name must be specified with --alter of {types}")
     elif DEFAULT_ENTITY in entities.names:
         raise Failed(f"--entity-default must not be specified with --alter of {types}")

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.cluster.image import Image, TopicImage
+from ottla.config.group import GroupConfig, resolve_group
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
 from ottla.coordination.groups import (
@@ -109,6 +110,11 @@ class ConsumerGroup:
         """The newest metadata."""
         return self._topics.image
 
+    @property
+    def own_config(self) -> GroupConfig:
+        """What holds for this group now, its own settings included."""
+        return resolve_group(self.config, self.image.group_config(self.group_id))
+
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this instance id."""
         return (
@@ -146,6 +152,12 @@ class ConsumerGroup:
             if votes
             else self.config.group_consumer_assignors[0]
         )
+
+    def may_assign(self, now_ms: int) -> bool:
+        """Whether the last target assignment is old enough for the next, if there was one."""
+        interval_ms = self.own_config.consumer_assignment_interval_ms
+        last_ms = self.assignment_timestamp_ms
+        return not interval_ms or not last_ms or now_ms >= last_ms + interval_ms
 
     @property
     def has_new_topics(self) -> bool:
@@ -256,7 +268,7 @@ class ConsumerGroup:
     def extend_session(self, member: Member, now_ms: int) -> None:
         """The member has just shown that it lives."""
         timeout_ms = (
-            self.config.group_consumer_session_timeout_ms
+            self.own_config.consumer_session_timeout_ms
             if member.classic is None
             else member.classic.session_timeout_ms
         )

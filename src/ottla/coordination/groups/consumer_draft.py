@@ -154,12 +154,13 @@ class Draft:
         return f"{member.member_id} joined"
 
     def assign(self) -> None:
-        """Work out the target assignment of a new epoch.
+        """Work out the target assignment of a new epoch, unless it is too soon after the last.
 
-        Kafka waits for `group.consumer.assignment.interval.ms` between two; here they cost too little to wait for.
+        As in Kafka, some later heartbeat does it then. Kafka's default is to wait for a second; here it is not to
+        wait, since they cost too little.
         """
         group = self.group
-        if self.epoch <= self._assignment_epoch:
+        if self.epoch <= self._assignment_epoch or not group.may_assign(self.now_ms):
             return
         members = self.members()
         assignor = ASSIGNORS[group.preferred_assignor(members.values())]

@@ -247,7 +247,7 @@ def answer(
     return ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,
-        heartbeat_interval_ms=group.config.group_consumer_heartbeat_interval_ms,
+        heartbeat_interval_ms=group.own_config.consumer_heartbeat_interval_ms,
         assignment=assignment,
     )
 

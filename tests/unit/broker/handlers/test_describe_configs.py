@@ -12,8 +12,8 @@ from ottla.protocol.apis.metadata import MetadataRequest
 from ottla.protocol.errors import ErrorCode
 from tests.unit.broker.handlers.asking import Client
 
-TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
-DYNAMIC_TOPIC, STATIC_BROKER, DEFAULT = 1, 4, 5
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
+DYNAMIC_TOPIC, STATIC_BROKER, DEFAULT, DYNAMIC_GROUP = 1, 4, 5, 8
 INT, LIST = 3, 7
 
 
@@ -94,6 +94,17 @@ def test_the_default_of_all_brokers_has_dynamic_settings_only(client: Client) ->
     assert "num.partitions" not in settings(describe(client, BROKER, ""))
 
 
+def test_a_group_that_does_not_exist_has_settings_all_the_same(client: Client) -> None:
+    result = describe(client, GROUP, "nobody", include_synonyms=True, include_documentation=True)
+    row = settings(result)["consumer.session.timeout.ms"]
+    assert (row.value, row.config_source, row.read_only) == ("45000", DEFAULT, False)
+    assert [(s.name, s.value, s.source) for s in row.synonyms] == [
+        ("group.consumer.session.timeout.ms", "45000", DEFAULT)
+    ]
+    assert (row.config_type, row.is_sensitive) == (INT, False)
+    assert row.documentation
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "error"),
     [
@@ -103,6 +114,7 @@ def test_the_default_of_all_brokers_has_dynamic_settings_only(client: Client) ->
         (BROKER, "one", ErrorCode.INVALID_REQUEST),
         (BROKER_LOGGER, "", ErrorCode.INVALID_REQUEST),
         (BROKER_LOGGER, "77", ErrorCode.INVALID_REQUEST),
+        (GROUP, "", ErrorCode.INVALID_REQUEST),
         (99, "x", ErrorCode.INVALID_REQUEST),
     ],
 )

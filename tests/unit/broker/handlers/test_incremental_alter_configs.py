@@ -8,11 +8,15 @@ from ottla.protocol.apis.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.support.clients import unique_name
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.test_alter_configs import shows
 from tests.unit.broker.handlers.test_describe_configs import (
     BROKER,
+    DEFAULT,
+    DYNAMIC_GROUP,
+    GROUP,
     TOPIC,
     describe,
     settings,
@@ -21,6 +25,7 @@ from tests.unit.broker.handlers.test_describe_configs import (
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER = 2, 3
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
 def change(
@@ -98,6 +103,47 @@ def test_brokers_change_alone_or_together(client: Client) -> None:
     wait_for(lambda: told(broker) == ("20000", DYNAMIC_DEFAULT_BROKER), "the cluster's")
     change(client, BROKER, "", ("log.cleaner.backoff.ms", DELETE, None))
     wait_for(lambda: told("") is None, "the default to be forgotten")
+
+
+def test_a_group_changes_one_thing_at_a_time(client: Client) -> None:
+    group = unique_name("group")
+
+    def told(name: str) -> tuple[str | None, int]:
+        row = settings(describe(client, GROUP, group))[name]
+        return row.value, row.config_source
+
+    validated = change(client, GROUP, group, (SESSION, SET, "46000"), validate_only=True)
+    assert (validated.error_code, told(SESSION)) == (ErrorCode.NONE, ("45000", DEFAULT))
+    for name, value in ((SESSION, "46000"), (HEARTBEAT, "6000")):
+        assert change(client, GROUP, group, (name, SET, value)).error_code == ErrorCode.NONE
+    wait_for(lambda: told(HEARTBEAT) == ("6000", DYNAMIC_GROUP), "the second setting")
+    assert told(SESSION) == ("46000", DYNAMIC_GROUP)
+    change(client, GROUP, group, (SESSION, DELETE, None), (HEARTBEAT, DELETE, None))
+    wait_for(lambda: told(SESSION) == ("45000", DEFAULT), "the defaults")
+
+
+@pytest.mark.parametrize(
+    ("change_of_one", "sentence"),
+    [
+        ((SESSION, SET, "1"), f"{SESSION} must be greater than or equal to group.consumer.min.session.timeout.ms"),
+        ((SESSION, SET, "soon"), f"Invalid value soon for configuration {SESSION}: Not a number of type INT"),
+        (("no.such", SET, "1"), "Unknown group config name: no.such"),
+    ],
+    ids=["too short", "not a number", "unknown"],
+)  # fmt: skip
+def test_a_bad_setting_of_a_group_is_refused_in_kafkas_words(
+    client: Client, change_of_one: tuple[str, int, str], sentence: str
+) -> None:
+    result = change(client, GROUP, "refused", (HEARTBEAT, SET, "6000"), change_of_one)
+    assert (result.error_code, result.error_message) == (ErrorCode.INVALID_CONFIG, sentence)
+    row = settings(describe(client, GROUP, "refused"))[HEARTBEAT]
+    assert row.config_source != DYNAMIC_GROUP
+
+
+def test_there_is_no_group_that_stands_for_all(client: Client) -> None:
+    result = change(client, GROUP, "", (SESSION, SET, "46000"))
+    assert result.error_code == ErrorCode.INVALID_REQUEST
+    assert result.error_message == "Default group resources are not allowed."
 
 
 def test_what_cannot_change_while_the_broker_runs_is_refused(client: Client) -> None:

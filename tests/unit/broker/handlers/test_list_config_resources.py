@@ -2,15 +2,19 @@
 
 from ottla.protocol.apis.list_config_resources import ListConfigResourcesRequest
 from ottla.protocol.errors import ErrorCode
+from tests.support.clients import unique_name
+from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import Client
 from tests.unit.broker.handlers.test_describe_configs import (
     BROKER,
     BROKER_LOGGER,
+    GROUP,
     TOPIC,
     this_broker,
 )
+from tests.unit.broker.handlers.test_incremental_alter_configs import DELETE, SET, change
 
-CLIENT_METRICS, GROUP = 16, 32
+CLIENT_METRICS = 16
 
 
 def listed(client: Client, *types: int, version: int = 1) -> set[tuple[int, str]]:
@@ -30,7 +34,17 @@ def test_types_are_listed_as_asked_for(client: Client) -> None:
     assert (TOPIC, topic) in topics
     assert {kind for kind, _ in topics} == {TOPIC}
     assert listed(client, BROKER, BROKER_LOGGER) == {(BROKER, broker), (BROKER_LOGGER, broker)}
-    assert listed(client, CLIENT_METRICS, GROUP) == set()
+    assert listed(client, CLIENT_METRICS) == set()
+
+
+def test_groups_are_listed_while_they_have_settings_of_their_own(client: Client) -> None:
+    group, name = unique_name("a/group "), "consumer.session.timeout.ms"
+    before = listed(client, GROUP)
+    assert change(client, GROUP, group, (name, SET, "46000")).error_code == ErrorCode.NONE
+    wait_for(lambda: listed(client, GROUP) == {*before, (GROUP, group)}, "the group")
+    assert (GROUP, group) in listed(client)
+    assert change(client, GROUP, group, (name, DELETE, None)).error_code == ErrorCode.NONE
+    wait_for(lambda: listed(client, GROUP) == before, "the group to be forgotten")
 
 
 def test_no_types_mean_all(client: Client) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from ottla.base.errors import ApiError
-from ottla.cluster.image import Changes, Image, PartitionImage, TopicImage, advance
+from ottla.cluster.image import Changes, ConfigImage, Image, PartitionImage, TopicImage, advance
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision
 from ottla.coordination.groups.consumer import ConsumerGroup
@@ -51,6 +51,12 @@ class World:
         image, delta = advance(self.image, Changes(topics={name: topic}))
         self.topics.apply(image, delta)
         self.carry_out(self.shard.topics_changed(delta, self.now_ms))
+
+    def set_group(self, **settings: int) -> None:
+        """Give the group settings of its own; none takes them back."""
+        values = {f"consumer.{name.replace('_', '.')}": str(ms) for name, ms in settings.items()}
+        config = ConfigImage(values, 0) if values else None
+        self.topics.apply(*advance(self.image, Changes(group_configs={GROUP: config})))
 
     def ask(self, decide: Callable[..., Decision], *args: Any) -> Any:
         """Let the shard decide, carry it out, and return what the asker is told, if need be after a moment."""
@@ -112,6 +118,7 @@ class Client:
         self.instance_id = instance_id
         self.member_id = name
         self.epoch = 0
+        self.heartbeat_interval_ms = 0
         # By id of the topic: a topic may be deleted while it is owned.
         self.owned: set[tuple[UUID, int]] = set()
         self.to_revoke: set[tuple[UUID, int]] = set()
@@ -166,6 +173,7 @@ class Client:
 
     def _learn(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         self.member_id, self.epoch = answer.member_id or "", answer.member_epoch
+        self.heartbeat_interval_ms = answer.heartbeat_interval_ms
         if answer.assignment is not None:
             assigned = {
                 (each.topic_id, p)

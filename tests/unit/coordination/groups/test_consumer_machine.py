@@ -118,6 +118,10 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         if before is None or not partitions or partitions > len(before.partitions):
             self.world.set_topic(name, partitions)
 
+    @rule(interval_ms=st.sampled_from([0, 500, 2_000]))
+    def assignments_wait(self, interval_ms: int) -> None:
+        self.world.set_group(assignment_interval_ms=interval_ms)
+
     @rule()
     def broker_restarts(self) -> None:
         self.world.restart()

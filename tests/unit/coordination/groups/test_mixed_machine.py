@@ -70,6 +70,10 @@ class MixedGroupMachine(RuleBasedStateMachine):
             old.leave()
             del self.old[old.name]
 
+    @rule(interval_ms=st.sampled_from([0, 500, 2_000]))
+    def assignments_wait(self, interval_ms: int) -> None:
+        self.world.set_group(assignment_interval_ms=interval_ms)
+
     @rule(by_ms=st.sampled_from([1, 4_000, 11_000]))
     def time_passes(self, by_ms: int) -> None:
         self.world.advance(by_ms)
