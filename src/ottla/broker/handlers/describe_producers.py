@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ottla.base.errors import ApiError, StorageError
 from ottla.broker.context import RequestContext
+from ottla.controller.names import why_invalid
 from ottla.protocol.apis.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -15,6 +16,7 @@ from ottla.protocol.apis.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from ottla.protocol.errors import ErrorCode
 from ottla.replication.partition import error_code_of
 from ottla.storage.producer_state import ProducerEntry
 
@@ -35,6 +37,13 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
 
 
 def _describe(context: RequestContext, topic: str, index: int) -> PartitionResponse:
+    why = why_invalid(topic)
+    if why is not None:
+        return PartitionResponse(
+            partition_index=index,
+            error_code=ErrorCode.INVALID_TOPIC_EXCEPTION,
+            error_message=why,
+        )
     try:
         producers = context.broker.partitions.leader(topic, index).log.producers
     except (ApiError, StorageError) as failure:

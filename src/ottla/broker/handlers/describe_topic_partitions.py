@@ -53,7 +53,7 @@ def _page(
     for name in names:
         topic = image.topics.get(name)
         if topic is None:
-            response.topics.append(_failed(name, missing_topic_error(name)))
+            response.topics.append(_missing(name))
             continue
         first = start.partition_index if name == start.topic_name else 0
         if limit == 0:
@@ -66,6 +66,13 @@ def _page(
             response.next_cursor = Cursor(topic_name=name, partition_index=first + len(shown))
             break
     return response
+
+
+def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+    topic = _failed(name, missing_topic_error(name))
+    # Rules are about names, so what one may do is known before there is a topic.
+    topic.topic_authorized_operations = authorized_operations.TOPIC
+    return topic
 
 
 def _failed(name: str, error: int) -> DescribeTopicPartitionsResponseTopic:

@@ -22,7 +22,7 @@ _PREFERRED, _UNCLEAN = 0, 1
 async def handle(context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     """Give partitions back to their preferred leaders, or give a leader to those that have none."""
     if request.election_type not in (_PREFERRED, _UNCLEAN):
-        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+        return _refused(request)
     wanted = _named(request) if request.topic_partitions is not None else _all(context)
     errors = await context.broker.elections.elect(wanted, unclean=request.election_type == _UNCLEAN)
     topics: dict[str, list[PartitionResult]] = {}
@@ -38,6 +38,25 @@ async def handle(context: RequestContext, request: ElectLeadersRequest) -> Elect
             ReplicaElectionResult(topic=topic, partition_result=results)
             for topic, results in topics.items()
         ]
+    )
+
+
+def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """The error for the whole and for each partition: v0 has room for the latter alone."""
+    code = ErrorCode.INVALID_REQUEST
+    message = f"there is no election of type {request.election_type}"
+    return ElectLeadersResponse(
+        error_code=code,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    PartitionResult(partition_id=index, error_code=code, error_message=message)
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
     )
 
 

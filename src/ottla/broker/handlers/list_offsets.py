@@ -32,11 +32,14 @@ _EARLIEST_LOCAL: Final = -4
 _LATEST_TIERED: Final = -5
 _EARLIEST_PENDING_UPLOAD: Final = -6
 _FIRST_VERSION_WITH: Final = {
+    _LATEST: 1,
+    _EARLIEST: 1,
     _MAX_TIMESTAMP: 7,
     _EARLIEST_LOCAL: 8,
     _LATEST_TIERED: 9,
     _EARLIEST_PENDING_UPLOAD: 11,
 }
+_NO_VERSION_YET: Final = 2**15
 _FIRST_NOT_AVAILABLE: Final = 5
 _NO_NEED_TO_READ: Final = frozenset(
     (_LATEST, _EARLIEST, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING_UPLOAD)
@@ -140,7 +143,9 @@ class _Lookup:
     def _check(self, topic: str, wanted: ListOffsetsPartition) -> None:
         if self._asked[topic, wanted.partition_index] > 1:
             raise ApiError(ErrorCode.INVALID_REQUEST, "a partition is named twice")
-        if self._context.version < _FIRST_VERSION_WITH.get(wanted.timestamp, 0):
+        if wanted.timestamp >= 0:
+            return
+        if self._context.version < _FIRST_VERSION_WITH.get(wanted.timestamp, _NO_VERSION_YET):
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"{wanted.timestamp} has no meaning yet")
 
     def _check_end_known(self, partition: Partition) -> None:

@@ -38,6 +38,8 @@ _FIRST_BY_ID: Final = 12
 _TOLD_OF_CREATION: Final = frozenset(
     (ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.INVALID_REPLICATION_FACTOR)
 )
+# Rules are about names: what one may do is told of a topic that is not there, and not of an id nobody knows.
+_OF_NO_NAME: Final = frozenset((ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUEST))
 # Process-wide: a process is one broker, and entries are only ever used for the very same topic of an image.
 _encoded_topics: Final = EncodedTopics()
 
@@ -139,7 +141,10 @@ def _encoded(
         if found is not None:
             encoded.append(get(image, found, version, operations))
         else:
-            encoded.append(encode_topic(_missing(name, topic_id, version, errors), version))
+            missing = _missing(name, topic_id, version, errors)
+            if missing.error_code not in _OF_NO_NAME:
+                missing.topic_authorized_operations = operations
+            encoded.append(encode_topic(missing, version))
     return encoded
 
 

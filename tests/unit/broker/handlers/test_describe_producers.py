@@ -47,3 +47,5 @@ def test_unknown_partitions_are_told(client: Client) -> None:
     known, unknown = producers(client, client.new_topic(), 0, 1)
     assert known.error_code == ErrorCode.NONE
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    [impossible] = producers(client, "a/b", 0)
+    assert impossible.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION

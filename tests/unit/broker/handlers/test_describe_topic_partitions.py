@@ -103,6 +103,8 @@ def test_unknown_topics_are_told(client: Client, topics: list[str]) -> None:
     assert by_name[topics[0]].error_code == ErrorCode.NONE
     assert by_name[unknown].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert by_name["a/b"].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    told = {topic.topic_authorized_operations for topic in by_name.values()}
+    assert told == {0b1101_1111_1000}
 
 
 def test_a_cursor_before_the_first_partition_is_refused(client: Client, topics: list[str]) -> None:

@@ -28,3 +28,9 @@ def test_all_partitions_are_told_only_where_something_changed(client: Client) ->
 def test_an_unknown_kind_of_election(client: Client) -> None:
     answer = client.ask(ElectLeadersRequest(election_type=7, topic_partitions=None))
     assert answer.error_code == ErrorCode.INVALID_REQUEST
+    named = [TopicPartitions(topic=client.new_topic(), partitions=[0])]
+    answer = client.ask(ElectLeadersRequest(election_type=7, topic_partitions=named))
+    [found] = answer.replica_election_results
+    assert [answer.error_code, found.partition_result[0].error_code] == [
+        ErrorCode.INVALID_REQUEST
+    ] * 2

@@ -100,6 +100,12 @@ def test_special_times_need_their_version(client: Client, when: int, first_versi
     assert lookup(client, topic, when, first_version).error_code == ErrorCode.NONE
 
 
+@pytest.mark.parametrize("version", [1, 7, 11])
+def test_a_time_before_1970_that_has_no_meaning_is_refused(client: Client, version: int) -> None:
+    refused = lookup(client, client.new_topic(), -99, version)
+    assert (refused.error_code, refused.offset) == (ErrorCode.UNSUPPORTED_VERSION, -1)
+
+
 def test_a_client_with_another_leader_epoch_is_told(client: Client) -> None:
     topic = client.new_topic()
     ahead = lookup(client, topic, LATEST, current_leader_epoch=7)

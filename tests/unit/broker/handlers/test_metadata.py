@@ -152,6 +152,24 @@ def test_operations_are_told_only_where_they_were_asked_for(client: Client) -> N
     assert asked.cluster_authorized_operations == 0b1_1111_1010_0000
 
 
+@pytest.mark.parametrize("version", range(8, 14))
+def test_operations_are_told_of_a_topic_that_is_not_there(client: Client, version: int) -> None:
+    for name in (unknown_name(), "a/b"):
+        [plain] = client.ask(by_name(name), version).topics
+        assert plain.topic_authorized_operations == NOT_ASKED
+        asked = by_name(name, include_topic_authorized_operations=True)
+        [told] = client.ask(asked, version).topics
+        assert (told.name, told.topic_authorized_operations) == (name, 0b1101_1111_1000)
+
+
+def test_operations_are_not_told_of_an_unknown_id(client: Client) -> None:
+    topics = [MetadataRequestTopic(name=None, topic_id=uuid.uuid4())]
+    asked = MetadataRequest(topics=topics, include_topic_authorized_operations=True)
+    [told] = client.ask(asked, 12).topics
+    assert told.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert told.topic_authorized_operations == NOT_ASKED
+
+
 def test_a_deleted_topic_is_not_remembered(client: Client) -> None:
     name = client.new_topic()
     before = client.ask(by_name(name)).topics[0].topic_id
