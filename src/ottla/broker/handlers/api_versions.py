@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from ottla.broker.apis import ADVERTISED, OWN, Api
@@ -34,9 +35,15 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
     """List the APIs served, to clients of ottla its own, too."""
     if context.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    told = (*ADVERTISED, *OWN) if request.client_software_name == _OWN_SOFTWARE else ADVERTISED
+    is_own = request.client_software_name == _OWN_SOFTWARE
+    return _served(is_own, context.version >= _FIRST_WITH_MINIMUM_0)
+
+
+@cache
+def _served(is_own: bool, knows_minimum_0: bool) -> ApiVersionsResponse:
+    """The answer, which is the same for every connection and every broker of this release."""
     return ApiVersionsResponse(
-        api_keys=[_row(api) for api in told],
+        api_keys=[_row(api) for api in (ADVERTISED + OWN if is_own else ADVERTISED)],
         supported_features=[
             SupportedFeatureKey(
                 name=feature.name,
@@ -45,7 +52,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
             )
             for feature in FEATURES
             # Clients of v3 take a minimum of 0 for a malformed answer (KAFKA-17011).
-            if feature.min_version > 0 or context.version >= _FIRST_WITH_MINIMUM_0
+            if feature.min_version > 0 or knows_minimum_0
         ],
         finalized_features_epoch=FINALIZED_EPOCH,
         finalized_features=[
