@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from tools.java import SHORT_LIVED
 from tools.maven import JarsUnavailable, fetched
 from tools.probe import NotServing, wait_until_serving
 
@@ -32,7 +33,7 @@ JVM_OPTIONS = (
     "-XX:MaxInlineLevel=15",
     "-Djava.awt.headless=true",
 )
-TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+TOOL_JVM_OPTIONS = ("-Xmx256m", *SHORT_LIVED)
 
 
 def jars() -> Path:
@@ -103,9 +104,11 @@ class ApacheKafka:
         scram: Sequence[str] = (),
         node_id: int = 1,
         quorum: Quorum | None = None,
+        jvm_options: Sequence[str] = JVM_OPTIONS,
     ) -> None:
         self.data_dir = Path(data_dir)
         self.heap_mb = heap_mb
+        self._jvm_options = jvm_options
         self.node_id = node_id
         broker_port, controller_port = free_ports(2)
         self.port = port or broker_port
@@ -162,7 +165,9 @@ class ApacheKafka:
     def launch(self) -> None:
         """Starts the broker, without waiting: of a cluster, none answers before most have started."""
         heap = (f"-Xmx{self.heap_mb}m", f"-Xms{self.heap_mb}m")
-        command = java_command((*heap, *JVM_OPTIONS), "kafka.Kafka", [str(self._settings_file)])
+        command = java_command(
+            (*heap, *self._jvm_options), "kafka.Kafka", [str(self._settings_file)]
+        )
         with self._output_file.open("ab") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.lock import exclusive
@@ -43,11 +43,11 @@ def python() -> Path:
     return program
 
 
-def program(log_file: Path) -> SparkProgram:
+def program(log_file: Path, more: Mapping[str, str] | None = None) -> SparkProgram:
     """A session of this Spark, with the connector, to be entered."""
     interpreter = python()
     environment = {"PYSPARK_PYTHON": str(interpreter), "PYSPARK_DRIVER_PYTHON": str(interpreter)}
-    conf = {"spark.jars": ",".join(map(str, jars()))}
+    conf = {"spark.jars": ",".join(map(str, jars())), **(more or {})}
     return SparkProgram("kafka", log_file, conf, interpreter, environment)
 
 

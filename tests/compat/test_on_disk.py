@@ -15,6 +15,7 @@ from tests.support.broker import OttlaBroker
 from tests.support.clients import consume, create_named, create_topic, produce
 from tests.support.java import run_java
 from tests.support.requirements import requires
+from tools.java import SHORT_LIVED
 
 pytestmark = [pytest.mark.compat, pytest.mark.java, pytest.mark.slow]
 
@@ -44,7 +45,7 @@ def stoppable(tmp_path: Path) -> Iterator[Stoppable]:
         with OttlaBroker(tmp_path / "data") as broker:
             yield Stoppable(broker.bootstrap, broker.data_dir, broker.stop)
     else:
-        with ApacheKafka(tmp_path / "kafka", heap_mb=512) as kafka:
+        with ApacheKafka(tmp_path / "kafka", heap_mb=512, jvm_options=SHORT_LIVED) as kafka:
             yield Stoppable(kafka.bootstrap, kafka.data_dir / "logs", kafka.stop)
 
 
@@ -98,7 +99,7 @@ def test_a_partition_written_by_kafka_opens_with_every_record(
     requires("java", "maven")
     from tools.apache_kafka import ApacheKafka
 
-    with ApacheKafka(tmp_path / "kafka", heap_mb=512) as kafka:
+    with ApacheKafka(tmp_path / "kafka", heap_mb=512, jvm_options=SHORT_LIVED) as kafka:
         create_named(kafka.bootstrap, "moved", config={"segment.bytes": "1048576"})
         write_all_sorts(kafka.bootstrap, "moved")
         expected = [(m.offset(), m.key(), m.value()) for m in consume(kafka.bootstrap, "moved")]

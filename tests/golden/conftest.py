@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.broker import OttlaBroker
 from tests.support.requirements import requires
+from tools.java import SHORT_LIVED
 
 WITH_RULES = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -37,7 +38,8 @@ def kafka_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     from tools.apache_kafka import ApacheKafka
 
     directory: Path = tmp_path_factory.mktemp("golden-kafka")
-    with ApacheKafka(directory, heap_mb=384, properties=WITH_RULES) as kafka:
+    kafka = ApacheKafka(directory, heap_mb=384, properties=WITH_RULES, jvm_options=SHORT_LIVED)
+    with kafka:
         yield Served(kafka.bootstrap, directory / "logs")
 
 

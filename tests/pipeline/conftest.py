@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.requirements import requires
+from tools.java import SHORT_LIVED
 from tools.spark_program import SparkProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+JVM = {"spark.driver.extraJavaOptions": " ".join(SHORT_LIVED)}
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.driver.host": "127.0.0.1",
+            **JVM,
         },
     )
     yield session
@@ -38,7 +43,9 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     requires("java", "maven")
     from tools.apache_kafka import ApacheKafka
 
-    with ApacheKafka(tmp_path_factory.mktemp("kafka") / "data", heap_mb=256) as broker:
+    with ApacheKafka(
+        tmp_path_factory.mktemp("kafka") / "data", heap_mb=256, jvm_options=SHORT_LIVED
+    ) as broker:
         yield broker.bootstrap
 
 
@@ -48,5 +55,5 @@ def jvm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProgram
     requires("java", "maven")
     from tools import spark_jvm
 
-    with spark_jvm.program(tmp_path_factory.mktemp("jvm-spark") / "spark.log") as program:
+    with spark_jvm.program(tmp_path_factory.mktemp("jvm-spark") / "spark.log", JVM) as program:
         yield program

@@ -13,6 +13,7 @@ from tests.support.broker import OTTLA
 from tests.support.clients import produce
 from tests.support.ottla_cli import Ottla
 from tests.support.requirements import requires
+from tools.java import SHORT_LIVED
 
 PROMPT = b">>> "
 TIMEOUT_S = 90.0
@@ -49,7 +50,8 @@ class Terminal:
 @pytest.fixture
 def shell(bootstrap: str) -> Iterator[Terminal]:
     requires("java")
-    conf = ("--conf", "spark.ui.enabled=false")
+    jvm = f"spark.driver.extraJavaOptions={' '.join(SHORT_LIVED)}"
+    conf = ("--conf", "spark.ui.enabled=false", "--conf", jvm)
     words = ("spark", "shell", "-b", bootstrap, "--master", "local[1]", *conf)
     terminal = Terminal(str(OTTLA), *words)
     yield terminal

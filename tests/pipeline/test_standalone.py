@@ -14,12 +14,12 @@ from tests.support.clients import consume, create_topic, produce
 from tests.support.requirements import requires
 from tests.support.waiting import wait_for
 from tools.apache_kafka import free_ports
+from tools.java import SHORT_LIVED
 
 pytestmark = pytest.mark.java
 
 BARE_PYTHON = getattr(sys, "_base_executable", sys.executable)
-# Four JVMs that live for seconds: none of them gets to use what the second compiler makes.
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+JVM = " ".join(SHORT_LIVED)
 RECORDS = 5000
 JOB = """
 import sys

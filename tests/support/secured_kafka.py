@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.certificates import Authority
 from tools.apache_kafka import ApacheKafka, free_ports
+from tools.java import SHORT_LIVED
 
 PASSWORD = 'c0rre"ct; horse'
 """Everything in it has to survive the quotes of sasl.jaas.config."""
@@ -75,6 +76,7 @@ def secured_kafka(directory: Path) -> Iterator[SecuredKafka]:
         heap_mb=256,
         properties=_properties(directory, ports, controller),
         scram=[f"SCRAM-SHA-{bits}=[name=ann,password={PASSWORD}]" for bits in (256, 512)],
+        jvm_options=SHORT_LIVED,
     )
     with kafka:
         yield SecuredKafka(directory, authority, ports)

@@ -6,13 +6,14 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tools.java import SHORT_LIVED
+
 COPY = "copy"
 COUNT = "count"
 FRAMES = "frames"
 EVEN, ODD = "-even", "-odd"
 
-# A Java that lives for a minute is better off without its second compiler and its parallel collector.
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss512k"
+JVM = " ".join((*SHORT_LIVED, "-Xss512k"))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.pipeline.kills.application import SHORT_LIVED
+from tests.pipeline.kills.application import JVM
 from tests.pipeline.kills.driver import kill_session, workers_environment
 from tests.support.waiting import wait_for
 from tools.apache_kafka import free_ports
@@ -59,7 +59,7 @@ def _started(name: str, words: list[str], steps: Path, log_file: Path) -> subpro
     environment = {
         **workers_environment(steps),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{never_give_up} {SHORT_LIVED}",
+        "SPARK_DAEMON_JAVA_OPTS": f"{never_give_up} {JVM}",
     }
     with log_file.open("ab") as log:
         return subprocess.Popen(
