@@ -118,6 +118,7 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, (0, 0)),
     Api(ApiKey.OFFSET_DELETE, (0, 0)),
     Api(ApiKey.ALTER_PARTITION, (2, 3), between_brokers=True),
+    Api(ApiKey.UPDATE_FEATURES, (0, 2)),
     Api(ApiKey.DESCRIBE_CLUSTER, (0, 2)),
     Api(ApiKey.DESCRIBE_PRODUCERS, (0, 0)),
     Api(ApiKey.DESCRIBE_TRANSACTIONS, (0, 0)),
