@@ -64,6 +64,14 @@ def wait_until_in_sync(bootstrap: str, topic: str) -> None:
     _wait_for(in_sync, f"in-sync replicas of topic {topic}")
 
 
+def leaders(bootstrap: str, topic: str, partitions: int) -> dict[int, str]:
+    """The address of the leader of each partition."""
+    found = _admin(bootstrap).list_topics(topic, timeout=TIMEOUT_SECONDS)
+    placed = found.topics[topic].partitions
+    brokers = {number: f"{each.host}:{each.port}" for number, each in found.brokers.items()}
+    return {number: brokers[placed[number].leader] for number in range(partitions)}
+
+
 def controller_id(bootstrap: str) -> int:
     """The broker that metadata names as the controller; Kafka's KRaft brokers name any of them."""
     found = _admin(bootstrap).list_topics(timeout=TIMEOUT_SECONDS)

@@ -7,6 +7,7 @@ from benchmarks.scenarios import cluster, commands, disturbances, spark
 from benchmarks.scenarios.cluster import (
     AFTER_THE_CLUSTER_RUN,
     FreshCluster,
+    ReplicatedEncoded,
     ReplicatedLatency,
     ReplicatedProduce,
 )
@@ -74,6 +75,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     ReplicatedProduce("all", 1, 1000, 300_000),
     ReplicatedProduce("1", 6, 1000, 300_000),
     ReplicatedProduce("all", 6, 1000, 300_000),
+    ReplicatedEncoded(1, 100, 4_000_000),
+    ReplicatedEncoded(6, 100, 4_000_000),
+    ReplicatedEncoded(1, 1000, 400_000),
+    ReplicatedEncoded(6, 1000, 400_000),
     ReplicatedLatency("cluster-ack"),
     Kill("gap-kill-leader", "leader"),
     Kill("gap-kill-follower", "follower"),

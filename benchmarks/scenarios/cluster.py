@@ -10,7 +10,7 @@ from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.results import Measured, Row
 from benchmarks.scenarios.scenario import Part, Scale, Scenario
-from benchmarks.scenarios.throughput import PRODUCE_GOAL, Produce
+from benchmarks.scenarios.throughput import PRODUCE_GOAL, EncodedProduce, Produce
 from benchmarks.statistics import percentile
 from benchmarks.topics import temporary_topic
 
@@ -20,6 +20,7 @@ LATENCY = "three brokers, latency"
 FOOTPRINT = "three brokers, footprint"
 ALONE = Goal(times_at_most=0.1)
 WITH_ZOOKEEPER = Goal(times_at_most=0.2)
+BATCH_BYTES = 900_000
 PER_SECOND = 1000
 LATENCY_SECONDS = 6.0
 SETTLE_SECONDS = 1.0
@@ -38,14 +39,30 @@ class ReplicatedProduce(Produce):
     part = Part.CLUSTER
 
     def __init__(self, acks: str, partitions: int, value_size: int, records: int) -> None:
-        size = "1 KB" if value_size == 1000 else f"{value_size} B"
-        plural = "s" if partitions > 1 else ""
-        name = f"cluster-{size.replace(' ', '').lower()}-{partitions}-acks-{acks}"
-        title = f"{size} to {partitions} partition{plural}, acks={acks}"
+        name, title = _named(acks, partitions, value_size)
         config = {"acks": acks, "batch.size": 1_000_000, "linger.ms": 5}
         goal = PRODUCE_GOAL if acks == "all" else None
         super().__init__(name, title, records, value_size, config, SPEED, goal, CPU)
         self.partitions = partitions
+
+
+class ReplicatedEncoded(EncodedProduce):
+    """Batches of 900 KB with acks=all, encoded beforehand: the brokers are the limit."""
+
+    part = Part.CLUSTER
+    acks = -1
+
+    def __init__(self, partitions: int, value_size: int, records: int) -> None:
+        name, title = _named("all", partitions, value_size)
+        super().__init__(f"{name}-encoded", title, records, value_size, BATCH_BYTES, SPEED, CPU)
+        self.partitions = partitions
+
+
+def _named(acks: str, partitions: int, value_size: int) -> tuple[str, str]:
+    size = "1 KB" if value_size == 1000 else f"{value_size} B"
+    plural = "s" if partitions > 1 else ""
+    name = f"cluster-{size.replace(' ', '').lower()}-{partitions}-acks-{acks}"
+    return name, f"{size} to {partitions} partition{plural}, acks={acks}"
 
 
 class ReplicatedLatency(Scenario):

@@ -109,27 +109,42 @@ class ManyPartitions(Produce):
 class EncodedProduce(Scenario):
     """Produce requests encoded beforehand: the client costs nothing, the broker is the limit."""
 
+    partitions = 1
+    acks = 1
+
     def __init__(
-        self, name: str, title: str, records: int, value_size: int, batch_bytes: int
+        self,
+        name: str,
+        title: str,
+        records: int,
+        value_size: int,
+        batch_bytes: int,
+        group: str = "throughput",
+        cpu_group: str = CPU_GROUP,
     ) -> None:
         title = f"produce {title}, encoded beforehand"
-        speed = _speed_row(name, title, value_size, "throughput", PRODUCE_GOAL)
-        super().__init__(name, (speed, cpu_row(name, title)))
+        speed = _speed_row(name, title, value_size, group, PRODUCE_GOAL)
+        super().__init__(name, (speed, cpu_row(name, title, group=cpu_group)))
         self.records, self.value_size, self.batch_bytes = records, value_size, batch_bytes
 
     def measure(self, broker: Contestant, scale: Scale) -> Measured:
         """Sends into a new topic and checks that all records are in it."""
-        with temporary_topic(broker.bootstrap) as topic:
+        replication_factor = broker.replication_factor
+        with temporary_topic(
+            broker.bootstrap, self.partitions, replication_factor=replication_factor
+        ) as topic:
             spec = {
                 "bootstrap": broker.bootstrap,
                 "topic": topic,
+                "partitions": self.partitions,
+                "acks": self.acks,
                 "records": scale.amount(self.records),
                 "value_size": self.value_size,
                 "batch_bytes": self.batch_bytes,
             }
             with broker_cpu(broker) as cpu:
                 result = run_client("pipelined", spec)
-            _check_count(broker.bootstrap, topic, 1, result["records"])
+            _check_count(broker.bootstrap, topic, self.partitions, result["records"])
         speed, cost = self.rows
         values = {
             speed.name: _speed(result["measured"], result["seconds"], self.value_size),
@@ -162,6 +177,8 @@ class Consume(Scenario):
             "records": scale.amount(self.records),
             "value_size": self.value_size,
             "batch_bytes": FILLED_BATCH_BYTES,
+            "partitions": 1,
+            "acks": 1,
         }
         self._filled = int(run_client("pipelined", spec)["records"])
         self._topics[broker.name] = topic
