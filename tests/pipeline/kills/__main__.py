@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from functools import partial
@@ -25,6 +26,8 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where strikes are counted")
     parser.add_argument("names", nargs="*", choices=[*PLANS, MUTANTS, []], metavar="NAME")
     arguments = parser.parse_args()
+    # Whoever is asked to end ends what it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     report = Report(arguments.results)
     ok = True
     for name in arguments.names or (*PLANS, MUTANTS):
