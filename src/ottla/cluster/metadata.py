@@ -7,12 +7,12 @@ made its partitions, and `write` returns after that. A listener must therefore n
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 
 from ottla.base.errors import ClusterError
 from ottla.base.log import logger
-from ottla.cluster.image import Delta, Image, advance
+from ottla.cluster.image import Delta, Image, TopicChange, advance
 from ottla.cluster.reader import Unreadable, read_changes
 from ottla.cluster.stale import Stale
 from ottla.cluster.tree import NodeExists, Op, Tree, TreeEvent
@@ -30,6 +30,7 @@ class Metadata:
         self.tree = tree
         self.image = Image()
         self._stale = Stale()
+        self._retold: set[str] = set()
         self._listeners: list[Listener] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._wake = asyncio.Event()
@@ -65,6 +66,11 @@ class Metadata:
     async def refreshed(self) -> None:
         """Waits until `image` shows what another broker is known to have written."""
         self._stale.everything = True
+        await self.caught_up()
+
+    async def told_again(self, topics: Collection[str]) -> None:
+        """Lets the listeners hear of topics as if all their partitions had changed: they can make more of it now."""
+        self._retold.update(topics)
         await self.caught_up()
 
     async def close(self) -> None:
@@ -113,6 +119,9 @@ class Metadata:
     async def _advance(self, stale: Stale, unreadable: Unreadable) -> None:
         changes = await read_changes(self.tree, self.image, stale, unreadable)
         image, delta = advance(self.image, changes)
+        retold, self._retold = self._retold, set()
+        if retold:
+            delta = delta._replace(topics={**delta.topics, **_as_if_new(image, retold)})
         if delta != Delta():
             await self._tell(image, delta)
         self.image = image
@@ -125,6 +134,11 @@ class Metadata:
                     await awaitable
             except Exception:  # one listener must not keep the others from the truth
                 log.exception("a listener failed on new metadata", listener=listener)
+
+
+def _as_if_new(image: Image, names: Collection[str]) -> dict[str, TopicChange]:
+    found = [image.topics[name] for name in names if name in image.topics]
+    return {each.name: TopicChange(each._replace(partitions=()), each) for each in found}
 
 
 def _settle(waiters: list[asyncio.Future[None]], error: ClusterError | None = None) -> None:

@@ -292,6 +292,8 @@ class Node:
             # Should the registration be lost while we run, nothing of the logs will be.
             self._is_sound = True
             await broker.metadata.refreshed()
+            # The controller may have been faster: what it gave us looked like the leadership of a life before this.
+            await broker.metadata.told_again(broker.partitions.unclaimed())
             broker.membership.is_current = True
             await broker.controller.elect(self._now_ms())
 

@@ -232,6 +232,10 @@ class Partitions:
             return False
         return len(placed.replicas) == 1 or 0 <= self._membership.broker_epoch < placed.zxid
 
+    def unclaimed(self) -> set[str]:
+        """The topics of partitions that this broker was given to lead before it knew the epoch of its own life."""
+        return {each.tp.topic for each in self if not each.is_leader and self.leads(each.placed)}
+
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""
         self.on_caught_up(partition)

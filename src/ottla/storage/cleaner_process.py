@@ -28,12 +28,20 @@ def main() -> None:
     _die_with_parent(int(sys.argv[1]))
     os.nice(_NICE)
     gc.disable()  # nothing here is cyclic, and a walk over the map of keys takes long
-    for line in sys.stdin.buffer:
-        try:
-            for event in clean(decode_job(line)):
-                _tell(event)
-        except StorageError as error:
-            _tell(Failed(type(error).__name__, str(error)))
+    try:
+        for line in sys.stdin.buffer:
+            _do(line)
+    except BrokenPipeError:
+        # A broker that was killed closes its pipe a moment before it takes this process along.
+        os._exit(1)
+
+
+def _do(line: bytes) -> None:
+    try:
+        for event in clean(decode_job(line)):
+            _tell(event)
+    except StorageError as error:
+        _tell(Failed(type(error).__name__, str(error)))
 
 
 def _die_with_parent(parent_pid: int) -> None:

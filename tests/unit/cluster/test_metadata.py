@@ -45,6 +45,20 @@ def new_topic(name: str, partitions: int = 1) -> list[Op]:
 
 
 @story
+async def test_listeners_hear_of_topics_again(engine: Engine) -> None:
+    async with following(engine) as metadata:
+        await metadata.write([*new_topic("a", 2), *new_topic("b")])
+        heard: list[Delta] = []
+        metadata.subscribe(lambda _, delta: heard.append(delta))
+        await metadata.told_again({"a", "gone"})
+        await metadata.caught_up()
+        [delta] = heard
+        told = [(topic.name, each.partition) for topic, each in delta.changed_partitions()]
+        assert told == [("a", 0), ("a", 1)]
+        assert not [*delta.created_topics(), *delta.deleted_topics()]
+
+
+@story
 async def test_the_settings_of_a_group_are_found_whatever_its_name(engine: Engine) -> None:
     names, given = ("billing", "a/b c", "größe", ".", ".."), {"consumer.session.timeout.ms": "1"}
     data = znodes.encode_config(given)

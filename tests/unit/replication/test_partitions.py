@@ -35,10 +35,9 @@ class Host:
 
     def __init__(self, *directories: Path) -> None:
         settings = load(None, {}, [f"log.dirs={','.join(map(str, directories))}"])
+        self.membership = Membership(NODE, "cluster", "secret")
         self.logs = Logs(settings.storage, lambda name: self.partitions.log_config(name), self.now)
-        self.partitions = Partitions(
-            Membership(NODE, "cluster", "secret"), self.logs, LiveSettings(settings), self.now
-        )
+        self.partitions = Partitions(self.membership, self.logs, LiveSettings(settings), self.now)
         self.image = Image()
 
     @staticmethod
@@ -82,6 +81,25 @@ def tell(story: Story, *directories: Path) -> None:
 def append(partition: Partition) -> int:
     batch = memoryview(make_batch(1))
     return partition.append(ValidatedBatch(parse_header(batch), batch, -1), NOW_MS).base_offset
+
+
+def test_what_is_given_before_the_epoch_of_this_life_is_known_can_be_claimed(
+    tmp_path: Path,
+) -> None:
+    async def story(host: Host) -> None:
+        host.open()
+        for name, chosen_at in (("before", 112), ("after", 114)):
+            placed = PartitionImage(0, (NODE, 2), (NODE,), NODE, 0, 0, zxid=chosen_at)
+            await host.change(**{name: topic(name)._replace(partitions=(placed,))})
+        assert host.partitions.unclaimed() == set(), "neither can be told from a life before this"
+        host.membership.broker_epoch = 113
+        assert host.partitions.unclaimed() == {"after"}
+        found = host.partitions.find("after", 0)
+        assert found is not None
+        found.place(found.placed, NOW_MS)
+        assert host.partitions.unclaimed() == set()
+
+    tell(story, tmp_path)
 
 
 def test_topics_come_and_go(tmp_path: Path) -> None:
