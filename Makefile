@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 9092
 # Tests that run side by side: most of them wait for a broker.
-WORKERS ?= 4
+WORKERS ?= 6
 # How often and how long each fault of make faults runs on a cluster, and which: all, unless named.
 RUNS ?= 1
 OPERATIONS ?= 3000

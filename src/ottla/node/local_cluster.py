@@ -6,6 +6,7 @@ decides in which order they end. Brokers stop one after the other, so that each 
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -16,7 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from ottla.base.errors import OttlaError
+from ottla.client.connection import Connection
+from ottla.client.errors import ClientError
 from ottla.node.ensemble import LocalEnsemble
+from ottla.protocol.apis.describe_cluster import DescribeClusterRequest
 
 _READY: Final = "ready on "
 _POLL_S: Final = 0.02
@@ -91,6 +95,22 @@ class LocalBroker:
             self.process.wait()
 
 
+async def _known_by(bootstrap: str) -> int:
+    """How many brokers the one at this address knows; none while it does not answer."""
+    host, _, port = bootstrap.rpartition(":")
+    try:
+        connection = await Connection.open(host, int(port))
+    except ClientError:
+        return 0
+    try:
+        answer = await connection.ask(DescribeClusterRequest())
+        return len(answer.brokers)
+    except ClientError:
+        return 0
+    finally:
+        await connection.close()
+
+
 class LocalCluster:
     """Brokers 1 to N around an ensemble; the data stay in the directory."""
 
@@ -125,6 +145,20 @@ class LocalCluster:
         for broker in self.brokers:
             broker.wait_until_ready()
             tell(f"broker {broker.number} on {broker.bootstrap}")
+        self._wait_until_all_know_all()
+
+    def _wait_until_all_know_all(self) -> None:
+        """A broker serves before the others have heard of it, and a topic may want a replica on each."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while asyncio.run(self._fewest_known()) < len(self.brokers):
+            if time.monotonic() > deadline:
+                raise ClusterFailed(
+                    f"the brokers do not find one another within {_START_TIMEOUT_S:g} s"
+                )
+            time.sleep(_POLL_S)
+
+    async def _fewest_known(self) -> int:
+        return min([await _known_by(broker.bootstrap) for broker in self.brokers])
 
     def launch(self, broker: LocalBroker) -> None:
         """Start one broker, for the first time or again, without waiting until it serves."""
