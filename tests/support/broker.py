@@ -34,7 +34,7 @@ class OttlaBroker:
         self.data_dir = data_dir
         self.source = source
         """Where the package lies that is to run, unless it is the installed one."""
-        self.settings = settings or {}
+        self.settings = dict(settings or {})
         self.start_timeout_s = start_timeout_s
         self.log_file = log_file or data_dir.with_name(data_dir.name + ".log")
         self.start_seconds = 0.0
