@@ -119,7 +119,9 @@ class Metadata:
     async def _advance(self, stale: Stale, unreadable: Unreadable) -> None:
         changes = await read_changes(self.tree, self.image, stale, unreadable)
         image, delta = advance(self.image, changes)
-        retold, self._retold = self._retold, set()
+        # What has just been made, or made anew, is heard of as a whole anyway, and so is what it replaced.
+        retold = self._retold - {each.name for each in delta.created_topics()}
+        self._retold = set()
         if retold:
             delta = delta._replace(topics={**delta.topics, **_as_if_new(image, retold)})
         if delta != Delta():

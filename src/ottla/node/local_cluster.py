@@ -100,15 +100,12 @@ async def _known_by(bootstrap: str) -> int:
     host, _, port = bootstrap.rpartition(":")
     try:
         connection = await Connection.open(host, int(port))
+        try:
+            return len((await connection.ask(DescribeClusterRequest())).brokers)
+        finally:
+            await connection.close()
     except ClientError:
         return 0
-    try:
-        answer = await connection.ask(DescribeClusterRequest())
-        return len(answer.brokers)
-    except ClientError:
-        return 0
-    finally:
-        await connection.close()
 
 
 class LocalCluster:

@@ -59,6 +59,18 @@ async def test_listeners_hear_of_topics_again(engine: Engine) -> None:
 
 
 @story
+async def test_a_topic_that_was_made_anew_is_not_taken_for_one_that_is_told_again(
+    engine: Engine,
+) -> None:
+    async with following(engine) as metadata:
+        heard: list[Delta] = []
+        metadata.subscribe(lambda _, delta: heard.append(delta))
+        await metadata.tree.multi(new_topic("a"))
+        await metadata.told_again({"a"})
+        assert [topic.name for delta in heard for topic in delta.created_topics()] == ["a"]
+
+
+@story
 async def test_the_settings_of_a_group_are_found_whatever_its_name(engine: Engine) -> None:
     names, given = ("billing", "a/b c", "größe", ".", ".."), {"consumer.session.timeout.ms": "1"}
     data = znodes.encode_config(given)
