@@ -11,6 +11,7 @@ from typing import Final
 
 from ottla.broker.context import RequestContext
 from ottla.cluster.image import TopicImage
+from ottla.coordination.groups.commit_again import CommitAgain
 from ottla.coordination.groups.offset_requests import Commit
 from ottla.protocol.apis.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 from ottla.protocol.encoders import encoder
@@ -28,7 +29,7 @@ _FLEXIBLE: Final = Struct(">qiI"), (0x01_000000, 0x00_000000)
 class RepeatedCommit:
     """A commit of one position without metadata, which is `position` of both the request and what is asked."""
 
-    __slots__ = ("answer", "asked", "client_id", "position", "request", "topic")
+    __slots__ = ("_again", "answer", "asked", "client_id", "position", "request", "topic")
 
     def __init__(
         self,
@@ -42,8 +43,16 @@ class RepeatedCommit:
         self.request = request
         self.topic = topic
         self.asked = asked
+        self._again: CommitAgain | None = None
         self.answer = answer
         self.position: OffsetCommitRequestPartition = request.topics[0].partitions[0]
+
+    @property
+    def again(self) -> CommitAgain:
+        """What the coordinator does with it; made when it comes again, since most come once or very often."""
+        if self._again is None:
+            self._again = CommitAgain(self.asked)
+        return self._again
 
 
 _known: dict[tuple[int, bytes], RepeatedCommit] = {}

@@ -15,11 +15,13 @@ from ottla.protocol.records.batch import (
     LOG_OVERHEAD,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     pack_batch,
     patch_moment,
 )
+from ottla.storage.validate import ValidatedBatch
 
 _NO_EPOCH = -1
 # Attributes, and no time since the batch began.
@@ -72,6 +74,27 @@ def _encode_one(key: bytes, value: bytes | None, now_ms: int) -> tuple[BatchHead
         ),
     )  # fmt: skip
     return header, batch
+
+
+class OneRecord:
+    """A batch of one record that is appended over and over; whoever owns it changes its value in place before."""
+
+    __slots__ = ("_behind_moment", "_up_to_moment", "_view", "batch", "value_pos")
+
+    def __init__(self, key: bytes, value: bytes) -> None:
+        header, self.batch = _encode_one(key, value, 0)
+        self.value_pos = len(self.batch) - len(_NO_HEADERS) - len(value)
+        self._view = memoryview(self.batch)
+        moment = BatchHeader._fields.index("base_timestamp")
+        self._up_to_moment, self._behind_moment = header[:moment], header[moment + 2 :]
+
+    def at(self, now_ms: int) -> ValidatedBatch:
+        """The batch as it is made at that moment."""
+        patch_moment(self.batch, now_ms)
+        header: BatchHeader = tuple.__new__(
+            BatchHeader, (*self._up_to_moment, now_ms, now_ms, *self._behind_moment)
+        )
+        return tuple.__new__(ValidatedBatch, (header, self._view, NO_TIMESTAMP))
 
 
 @lru_cache(maxsize=4096)

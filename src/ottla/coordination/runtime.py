@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ottla.base.errors import ApiError, StorageError
 from ottla.base.log import logger
@@ -30,9 +30,24 @@ log = logger(__name__)
 
 S = TypeVar("S", bound=Shard)
 
+_S_contra = TypeVar("_S_contra", contravariant=True)
+
+
+class Repeated(Protocol[_S_contra]):
+    """A write of one record that comes over and over, and whose answer is always that it was kept."""
+
+    def decide(self, shard: _S_contra, now_ms: int) -> ValidatedBatch | None:
+        """What to append this time; None if there is more to say."""
+
+    def replay(self, shard: _S_contra, now_ms: int) -> None:
+        """The machine learns what was appended."""
+
+
 # A log that could not be read is tried again after this long, then twice as long, and so on.
 _RETRY_S = 0.5
 _LONGEST_RETRY_S = 30.0
+_ALL = -1
+"""What a coordinator writes counts when all replicas in sync have it."""
 
 
 class _Hosted(Generic[S]):
@@ -123,6 +138,31 @@ class Coordinator(Generic[S]):
         """Let the machine of `key` decide, and carry it out; ApiError if this is not its coordinator."""
         hosted, now_ms = self._find(key), self._now_ms()
         self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
+
+    def write_at_once(self, key: str, repeated: Repeated[S]) -> bool:
+        """Carry out what is written and committed in one go; False if it cannot be: then nothing has happened.
+
+        Whatever stands in its way stands in the way of `write` as well, which says what it is.
+        """
+        index = self.partition_of(key)
+        hosted = None if index is None else self._hosted.get(index)
+        if hosted is None or not hosted.loaded or not self._is_current():
+            return False
+        partition, now_ms = hosted.partition, self._now_ms()
+        batch = repeated.decide(hosted.shard, now_ms)
+        if (
+            batch is None
+            or not partition.acknowledges_at_once(_ALL)
+            or len(batch[1]) > partition.log.config.max_message_bytes
+        ):
+            return False
+        try:
+            partition.append(batch, now_ms)
+        except (ApiError, StorageError):
+            return False
+        repeated.replay(hosted.shard, now_ms)
+        self._set_timer(hosted)
+        return True
 
     def write_at(self, index: int, decide: Callable[[S, int], Decision]) -> None:
         """The same for a machine named by its partition."""

@@ -80,10 +80,10 @@ class Plan:
                     break
                 turn = {sink: (number + n) % len(steps) for n, sink in enumerate(sinks)}
                 scene.strike(victim, {sink: steps[n] for sink, n in turn.items()})
-        while self.skips and any(_count(scene, each, PART_SKIPPED) < runs for each in self.victims):
-            # Only a batch that was committed, and of which Spark knows nothing, is skipped.
-            scene.strike("driver", dict.fromkeys(sinks, AFTER_COMMIT))
-            for victim in self.victims:
+        for victim in self.victims if self.skips else ():
+            while _count(scene, victim, PART_SKIPPED) < runs:
+                # Only a batch that was committed, and of which Spark knows nothing, is skipped, and only once.
+                scene.strike("driver", dict.fromkeys(sinks, AFTER_COMMIT))
                 scene.strike(victim, dict.fromkeys(sinks, PART_SKIPPED))
 
 
@@ -95,7 +95,9 @@ ANYWHERE = (*OF_ALL, AFTER_COMMIT)
 PLANS: Mapping[str, Plan] = {
     "driver": Plan({"driver": OF_ALL}, THREADS, ALL_KINDS),
     "cluster": Plan(
-        {"worker": OF_TASKS, "executor": ANYWHERE, "broker": ANYWHERE}, STANDALONE, ALL_KINDS
+        {"worker": OF_TASKS, "executor": ANYWHERE, "broker": ANYWHERE, "driver": ANYWHERE},
+        STANDALONE,
+        ALL_KINDS,
     ),
     "twin": Plan({"twin": OF_TASKS}, STANDALONE, (COPY, COUNT, FRAMES, COPY), skips=False),
     "coordinator": Plan({"coordinator": ANYWHERE}, STANDALONE, ALL_KINDS, brokers=3),

@@ -68,6 +68,8 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
 
 def _commit_again(context: RequestContext, repeated: RepeatedCommit) -> Reply:
     """The same for what came before with another offset."""
+    if context.broker.groups.write_at_once(repeated.asked.group_id, repeated.again):
+        return _answer(context, repeated.answer)
 
     def render(answer: Any) -> OffsetCommitResponse | bytearray:
         if answer == _ONE_KEPT:

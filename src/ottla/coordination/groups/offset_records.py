@@ -157,6 +157,13 @@ def encode_position(
     return bytes(value)
 
 
+def patch_position(
+    buf: bytearray, pos: int, offset: int, leader_epoch: int, commit_ms: int
+) -> None:
+    """Write another offset into a value that has neither metadata nor a time at which it expires."""
+    _VERSION_4_BARE.pack_into(buf, pos, _LAST_VERSION, offset, leader_epoch, 1, commit_ms)
+
+
 def bare_position(
     offset: int, leader_epoch: int, commit_ms: int, topic_id: UUID, partition: int
 ) -> Committed:
