@@ -7,11 +7,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.support.clients import create_topic, unique_name
 from tests.support.cluster import Cluster, MakeCluster
+from tests.support.group_requests import commit
 from tests.support.waiting import wait_for
+from tests.support.wire import Wire
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
 RECORDS = 300
+COORDINATOR_NOT_AVAILABLE = 15
 
 
 def coordinator(cluster: Cluster, topic: str, key: str) -> int:
@@ -73,6 +76,30 @@ def test_a_group_goes_on_where_it_was(make_cluster: MakeCluster) -> None:
     again.subscribe([topic])
     assert read(again, RECORDS - 100) == values[100:]
     again.close()
+
+
+def test_who_has_too_few_replicas_says_so_at_once(make_cluster: MakeCluster) -> None:
+    """As Kafka: a commit is not kept waiting until enough of them are back, and the group lives on meanwhile."""
+    cluster = make_cluster()
+    topic, group = create_topic(cluster.bootstrap, replicas=3), unique_name("group")
+    first = group_consumer(cluster, group)
+    first.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+    leader = coordinator(cluster, "__consumer_offsets", group)
+    others = [number for number in cluster.brokers if number != leader]
+    for number in others:
+        cluster.brokers[number].kill()
+    with Wire(cluster.brokers[leader].bootstrap) as wire:
+
+        def answer() -> int:
+            [answered] = wire.ask(commit(group, topic, 5)).topics[0].partitions
+            return int(answered.error_code)
+
+        wait_for(lambda: answer() == COORDINATOR_NOT_AVAILABLE, "the replicas to be missed", 20)
+        cluster.brokers[others[0]].start()
+        wait_for(lambda: answer() == 0, "enough replicas to be there", 20)
+    committed = first.committed([TopicPartition(topic, 0)], timeout=20)
+    assert committed[0].offset == 5
+    first.close()
 
 
 def test_transactions_do_not_wait_for_anybodys_patience(make_cluster: MakeCluster) -> None:

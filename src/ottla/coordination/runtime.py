@@ -46,8 +46,16 @@ class Repeated(Protocol[_S_contra]):
 # A log that could not be read is tried again after this long, then twice as long, and so on.
 _RETRY_S = 0.5
 _LONGEST_RETRY_S = 30.0
+# While too few replicas would hold what is due, it is looked for again after this long.
+_OUT_OF_SYNC_S = 0.5
 _ALL = -1
 """What a coordinator writes counts when all replicas in sync have it."""
+_TOLD: dict[int, int] = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+"""Errors of the log in the words that clients of a coordinator expect, as in Kafka."""
 
 
 class _Hosted(Generic[S]):
@@ -221,10 +229,11 @@ class Coordinator(Generic[S]):
             try:
                 self._append(hosted, decision, now_ms)
             except ApiError as refused:
-                # The log refused a producer or a record, or is no longer led here, and nothing was written.
-                if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                    refused = ApiError(ErrorCode.NOT_COORDINATOR, str(refused))
-                self._reply(hosted, [(token, refused) for token, _ in decision.replies])
+                # The log refused a producer or a record, has too few replicas, or is no longer led here: nothing was
+                # written, so there is nothing to wait for.
+                told = ApiError(_TOLD.get(refused.code, refused.code), str(refused))
+                for token, _ in decision.replies:
+                    token(told)
                 if decision.undo is not None:
                     self._carry_out(hosted, decision.undo(now_ms), now_ms)
                 return
@@ -241,6 +250,7 @@ class Coordinator(Generic[S]):
 
     def _append(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
         partition = hosted.partition
+        partition.check_in_sync()
         header, batch = encode(decision.records, decision.transactional, now_ms)
         if len(batch) > partition.log.config.max_message_bytes:
             self._check_sizes(partition, decision)
@@ -274,11 +284,11 @@ class Coordinator(Generic[S]):
     def _committed(self, hosted: _Hosted[S], end: int, error: int) -> None:
         while hosted.waiting and hosted.waiting[0][0] <= end:
             _, token, value = hosted.waiting.popleft()
-            token(
-                ApiError(ErrorCode.NOT_COORDINATOR, "the write was not committed")
-                if error
-                else value
-            )
+            if error:
+                value = ApiError(
+                    _TOLD.get(error, ErrorCode.NOT_COORDINATOR), "the write was not committed"
+                )
+            token(value)
 
     def _set_timer(self, hosted: _Hosted[S]) -> None:
         deadline_ms = hosted.shard.next_deadline_ms()
@@ -293,9 +303,15 @@ class Coordinator(Generic[S]):
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
-        if not hosted.failed:
-            now_ms = self._now_ms()
-            self._carry_out(hosted, hosted.shard.tick(now_ms), now_ms)
+        if hosted.failed:
+            return
+        if hosted.partition.is_under_min_isr:
+            # What is due would be refused, and nobody would ask for it again.
+            loop = asyncio.get_running_loop()
+            hosted.timer = loop.call_later(_OUT_OF_SYNC_S, self._tick, hosted)
+            return
+        now_ms = self._now_ms()
+        self._carry_out(hosted, hosted.shard.tick(now_ms), now_ms)
 
     def _fail(
         self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]], failure: Exception

@@ -103,7 +103,7 @@ class Partition:
             self.leadership = Leadership(self._me, placed, self.log.end_offset, now_ms)
         else:
             self.leadership.adopt(placed, now_ms)
-            if self._is_under_min_isr():
+            if self.is_under_min_isr:
                 self._fail_committed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         self.advance_high_watermark()
         self.wake()
@@ -222,14 +222,16 @@ class Partition:
 
     def check_in_sync(self) -> None:
         """Refuse an acks=all write that too few replicas would hold; a topic cannot ask for more than it has."""
-        if self._is_under_min_isr():
+        if self.is_under_min_isr:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"{self.tp} has {len(self.placed.isr)} in-sync replicas, min.insync.replicas asks for "
                 f"{self.log.config.min_insync_replicas}",
             )
 
-    def _is_under_min_isr(self) -> bool:
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether fewer replicas are in sync than an acks=all write needs."""
         needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
         return len(self.placed.isr) < needed
 
@@ -300,7 +302,7 @@ class Partition:
         held = log.synced_offset if log.syncs_every_batch else log.end_offset
         if self.leadership is not None:
             _settle(self._held, held)
-            if self._is_under_min_isr():
+            if self.is_under_min_isr:
                 # KIP-966: what too few hold is not committed, so that it is not lost with them.
                 return
             held = self.leadership.committed_end(held)

@@ -181,6 +181,7 @@ class MarkerWriter:
     ) -> bool:
         """Append one marker; True if it is committed at once, else `then(error)` is called when it is."""
         partition = self._partitions.leader(tp.topic, tp.partition)
+        partition.check_in_sync()
         end_offset = partition.end_transaction(
             producer_id, producer_epoch, marker, self._now_ms(), must_bump=must_bump
         )
