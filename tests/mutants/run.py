@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ottla.cli.main import main
+from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.remembered import RememberedGroup
 from ottla.coordination.transactions import machine
 from ottla.replication.partition import Partition
@@ -41,6 +42,11 @@ def no_generation_check() -> None:
     RememberedGroup.check_commit = lambda *_, **__: 0
 
 
+def no_member_epoch_check() -> None:
+    """The same in groups whose coordinator assigns (KIP-848)."""
+    ConsumerGroup._check_epoch = lambda *_: 0
+
+
 def ignored_aborted_index() -> None:
     """Readers of committed records are not told which transactions were aborted."""
     Partition.aborted_transactions = lambda *_: ()
@@ -63,6 +69,7 @@ MUTANTS: Final = {
         no_epoch_bump_at_start,
         no_epoch_bump_at_end,
         no_generation_check,
+        no_member_epoch_check,
         ignored_aborted_index,
         ignored_open_transactions,
     )

@@ -12,7 +12,7 @@ from tests.checker.history import Action, Isolation
 from tests.support.waiting import wait_for
 from tests.workload.copier import ATTEMPT, Copier
 from tests.workload.late_ends import LateEnds
-from tests.workload.readers import Member, Observer, Reader
+from tests.workload.readers import Member, ModernMember, Observer, Reader
 from tests.workload.recorder import Recorder
 from tests.workload.worker import TIMEOUT_S, Worker, key_of
 from tests.workload.writers import MONEY, IdempotentWriter, Rivals, TransactionalWriter
@@ -154,5 +154,7 @@ def readers(found: Cast) -> list[Worker]:
         Reader("careless", *common, found.keys, Isolation.UNCOMMITTED),
         Member("member-0", *common, GROUP, found.source),
         Member("member-1", *common, GROUP, found.source),
+        ModernMember("modern-0", *common, GROUP, found.source),
+        ModernMember("modern-1", *common, GROUP, found.source),
         Observer("observer", *common, [GROUP, "copier"], found.source_keys),
     ]

@@ -126,12 +126,15 @@ class Member(Worker):
                 group_id=self.group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
-                session_timeout_ms=1000,
-                heartbeat_interval_ms=100,
                 fetch_wait_max_ms=50,
+                **self.protocol(),
             )
         )
         self.client.subscribe([self.topic], on_assign=self.assigned)
+
+    def protocol(self) -> dict[str, Any]:
+        """Settings of the protocol of the group."""
+        return {"session_timeout_ms": 1000, "heartbeat_interval_ms": 100}
 
     def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
         """The group has given this member its share."""
@@ -179,6 +182,21 @@ class Member(Worker):
 
     def finish(self) -> None:
         self.client.close()
+
+
+class ModernMember(Member):
+    """The same in a group whose coordinator assigns (KIP-848), and says how often it wants to hear from its members.
+
+    There each member is in an epoch of its own, and commits in one that another has left behind may be right: that is
+    why no member of this kind takes part where every promise is checked.
+    """
+
+    def protocol(self) -> dict[str, Any]:
+        return {"group_protocol": "consumer"}
+
+    def assigned(self, client: Consumer, partitions: list[TopicPartition]) -> None:
+        """The group has given this member more."""
+        super().assigned(client, [*client.assignment(), *partitions])
 
 
 def generation_of(client: Consumer) -> int:

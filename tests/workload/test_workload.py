@@ -29,6 +29,10 @@ CAUGHT_BY: Final = {
         ("writer", "member-0", "member-1", "observer"),
         {"committed-offset-lost"},
     ),
+    "no_member_epoch_check": (
+        ("writer", "modern-0", "modern-1", "observer"),
+        {"committed-offset-lost"},
+    ),
     "ignored_aborted_index": (("transactional-0", *READERS), {"aborted-read"}),
     "ignored_open_transactions": (("transactional-0", *READERS), {"aborted-read"}),
 }
@@ -52,3 +56,10 @@ def test_a_mutant_is_caught(mutant: str, tmp_path: Path) -> None:
     with stage(tmp_path, mutant, names) as found:
         report = perform(found, MUTANT_SECONDS)
     assert report.bad >= expected, str(report)
+
+
+def test_modern_members_lose_nothing_where_epochs_are_checked(tmp_path: Path) -> None:
+    names, lost = CAUGHT_BY["no_member_epoch_check"]
+    with stage(tmp_path, names=names) as found:
+        report = perform(found, MUTANT_SECONDS)
+    assert not report.bad & lost, str(report)

@@ -25,6 +25,10 @@ LOSSES: Final = {PRODUCE: 0.05, OFFSET_COMMIT: 0.05, INIT_PRODUCER_ID: 0.05, END
 BROKER_SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "500",
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
     "transaction.state.log.num.partitions": "3",
     "offsets.topic.num.partitions": "3",
 }

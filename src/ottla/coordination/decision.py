@@ -28,18 +28,21 @@ class Transactional(NamedTuple):
     producer_epoch: int
 
 
+Undo: TypeAlias = "Callable[[ApiError, int], Decision]"
+
+
 class Decision(NamedTuple):
     """What to append, all or nothing, and whom to answer what once it is committed.
 
     A reply is a value of the machine's own, or an ApiError. A token that is in no reply is parked in the machine.
-    `undo` is asked at that time when the records are refused. `replay`, if there is one, is called instead of the
-    machine's own: it need not read what the machine has just written, and it must come to the same.
+    `undo` is asked, with the error and the time, when the records are refused. `replay`, if there is one, is called
+    instead of the machine's own: it need not read what the machine has just written, and it must come to the same.
     """
 
     records: Sequence[KeyValue] = ()
     replies: Sequence[tuple[Token, Any]] = ()
     transactional: Transactional | None = None
-    undo: Callable[[int], Decision] | None = None
+    undo: Undo | None = None
     replay: Callable[[], None] | None = None
 
 

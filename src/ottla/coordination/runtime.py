@@ -235,7 +235,7 @@ class Coordinator(Generic[S]):
                 for token, _ in decision.replies:
                     token(told)
                 if decision.undo is not None:
-                    self._carry_out(hosted, decision.undo(now_ms), now_ms)
+                    self._carry_out(hosted, decision.undo(told, now_ms), now_ms)
                 return
             except StorageError as failure:
                 self._fail(hosted, decision.replies, failure)

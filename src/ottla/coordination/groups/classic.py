@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ottla.base.errors import ApiError
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.groups import answers
 from ottla.coordination.groups.downgrade import DOWNGRADED
@@ -46,6 +47,7 @@ SHORTEST_GATHERING_MS: Final = 5
 # Where members ask for an id first, those who have got one and are on their way are known: less is enough.
 SHORTEST_ANNOUNCED_MS: Final = 2
 LONGEST_WAIT_FOR_ANNOUNCED_MS: Final = 50
+_RETRY_MS: Final = 1000
 
 
 class ClassicGroup(RememberedGroup):
@@ -282,12 +284,18 @@ class ClassicGroup(RememberedGroup):
             self._remove(member, effects)
         if not len(self.members):
             effects.records.append(self._record(effects.now_ms, self._next_generation()))
+            effects.undo = self._not_emptied
         elif not self.members.elect_leader():
             # Static members alone, and none has come: they keep their places.
             timeout_ms = self.members.longest_rebalance_timeout_ms()
             self._schedule(JOIN, effects.now_ms + timeout_ms)
         else:
             self._begin_generation(effects)
+
+    def _not_emptied(self, refused: ApiError, now_ms: int) -> Decision:
+        """The log did not take that nobody is left: it is told again, unless somebody comes first."""
+        self._schedule(JOIN, now_ms + _RETRY_MS)
+        return Decision()
 
     def _begin_generation(self, effects: Effects) -> None:
         self.generation = self._next_generation()
@@ -356,7 +364,7 @@ class ClassicGroup(RememberedGroup):
         effects.records.append(self._record(effects.now_ms))
         effects.undo = self._not_assigned
 
-    def _not_assigned(self, now_ms: int) -> Decision:
+    def _not_assigned(self, refused: ApiError, now_ms: int) -> Decision:
         """The log did not take the assignment; as in Kafka the members begin anew."""
         effects = Effects(now_ms)
         for member in self.members:
@@ -369,6 +377,14 @@ class ClassicGroup(RememberedGroup):
             for token in self.members.release_sync(member):
                 effects.refuse(token, error)
                 self._extend_session(member, effects.now_ms)
+
+    def not_converted(self, refused: ApiError, now_ms: int) -> Decision:
+        """The log did not take a consumer group in its place; those who waited here were told, and come again."""
+        for member in self.members:
+            told = (*self.members.release_join(member), *self.members.release_sync(member))
+            if told:
+                self._extend_session(member, now_ms)
+        return Decision()
 
     # --------------------------------------------------------------- heartbeat and leave
 

@@ -61,6 +61,7 @@ def _join(
     before = _find(draft, request, member_id)
     after = _updated(before, request, caller, subscription, protocols)
     changed = draft.introduce(before, after)
+    draft.replaced()
     draft.refresh(draft.introduced(before, changed=changed))
     draft.assign()
     member = draft.settle(after, _claimed(group, subscription), changed=changed)
@@ -77,7 +78,7 @@ def _join(
         protocol_name=protocols[0][0],
         member_id=member_id,
     )
-    return Decision(draft.records, ((token, answer),))
+    return Decision(draft.records, ((token, answer),), undo=group.not_written)
 
 
 def _can_join_with(group: ConsumerGroup, protocol_type: str, protocols: Protocols) -> bool:
@@ -109,10 +110,6 @@ def _find(draft: Draft, request: JoinGroupRequest, member_id: str) -> Member:
         return check_instance(static, member_id, instance_id)
     if static is None:
         return Member(member_id=member_id)
-    group.cancel_timers(static.member_id)
-    group.history.note(
-        group.group_id, draft.now_ms, "replaced", member_id, f"was {static.member_id}"
-    )
     return draft.take_over(static, member_id)
 
 
@@ -244,8 +241,7 @@ def leave(
         errors.append(ErrorCode.NONE)
         leaving[member.member_id] = member
         group.history.note(group.group_id, now_ms, "left", member.member_id, identity.reason or "")
-    records = consumer_heartbeat.fence(group, list(leaving.values()), now_ms)
-    return Decision(records, ((token, errors),))
+    return consumer_heartbeat.fence(group, list(leaving.values()), ((token, errors),), now_ms)
 
 
 def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> Member:

@@ -49,7 +49,11 @@ class CommitAgain:
         asked = self._asked
         group = shard.groups.get(asked.group_id)
         if group is None or group.check_commit(
-            asked.member_id, asked.instance_id, asked.generation, transactional=False
+            asked.member_id,
+            asked.instance_id,
+            asked.generation,
+            transactional=False,
+            knows_epochs=asked.knows_epochs,
         ):
             return None
         group.committed_by(asked.member_id, now_ms)

@@ -32,7 +32,7 @@ from ottla.coordination.groups.consumer_member import (
     target_of,
 )
 from ottla.coordination.groups.consumer_records import Kind
-from ottla.coordination.groups.downgrade import by_name
+from ottla.coordination.groups.downgrade import DOWNGRADED, by_name
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.history import Generation, History, Owner
 from ottla.coordination.groups.subscription import Resolved, topics_of
@@ -197,13 +197,22 @@ class ConsumerGroup:
         return classic_members.leave(self, members, token, now_ms)
 
     def check_commit(
-        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+        self,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        transactional: bool,
+        knows_epochs: bool = False,
     ) -> int:
         """The error that a commit by this member of this epoch is refused with; 0 if it may."""
         if generation < 0 and not self.members:
             return ErrorCode.NONE
         if transactional and generation == -1 and not member_id and instance_id is None:
             return ErrorCode.NONE
+        member = self.members.get(member_id)
+        if member is not None and not (transactional or knows_epochs or member.classic):
+            return ErrorCode.UNSUPPORTED_VERSION
         return self._check_epoch(member_id, generation)
 
     def has_held(self, member_id: str, epoch: int, topic_id: UUID, partition: int) -> bool:
@@ -239,7 +248,10 @@ class ConsumerGroup:
         return any(topic in topics_of(member, self.resolved) for member in members)
 
     def offsets_expire_since(self, commit_timestamp_ms: int) -> int | None:
-        """Offsets of topics that nobody subscribes to age from their commit on."""
+        """As in Kafka, from the commit on: unlike in a classic group, nothing says when this one became empty.
+
+        Nobody subscribes to anything in an empty group, so its offsets go when their last commit is old enough.
+        """
         return commit_timestamp_ms
 
     def committed_by(self, member_id: str, now_ms: int) -> None:
@@ -263,7 +275,7 @@ class ConsumerGroup:
             RESYNC: "did not sync in time",
         }[what]
         self.history.note(self.group_id, now_ms, "expired", member_id, why)
-        return Decision(consumer_heartbeat.fence(self, [member], now_ms))
+        return consumer_heartbeat.fence(self, [member], (), now_ms)
 
     def extend_session(self, member: Member, now_ms: int) -> None:
         """The member has just shown that it lives."""
@@ -286,6 +298,17 @@ class ConsumerGroup:
         """Nothing is expected of this member any more."""
         for what in _TIMERS:
             self.timers.cancel((what, self.group_id, member_id))
+
+    def not_written(self, refused: ApiError, now_ms: int) -> Decision:
+        """The log refused what was decided: whoever would be out is still a member, and has its deadlines anew."""
+        self._checked = None
+        self.timers.cancel((DOWNGRADED, self.group_id, ""))
+        for member in self.members.values():
+            if self.timers.deadline_ms((SESSION, self.group_id, member.member_id)) is None:
+                self.extend_session(member, now_ms)
+            if self.timers.deadline_ms((REVOKE, self.group_id, member.member_id)) is None:
+                self.watch_revocation(member, now_ms)
+        return Decision()
 
     # -------------------------------------------------------------------------- durable
 

@@ -46,6 +46,8 @@ class Draft:
         self.records: list[KeyValue] = []
         # Who is new or another, and who is gone: None. All the others are as in the group.
         self._changed: dict[str, Member | None] = {}
+        # A static member that came back, and the id of its former self.
+        self._taken_over: tuple[str, str] | None = None
         self.epoch = group.epoch
         self._resolved: Mapping[str, Resolved] = group.resolved
         self._assignment_epoch = group.assignment_epoch
@@ -68,7 +70,19 @@ class Draft:
         self._targets = targets | {member_id: target}
         self._changed[former.member_id] = None
         self._changed[member_id] = member
+        self._taken_over = member_id, former.member_id
         return member
+
+    def replaced(self) -> None:
+        """Nothing is expected of a former self any more; to be said when the request can no longer be refused.
+
+        Were it refused afterwards, nobody would ever take the partitions of the former self, which has no deadline.
+        """
+        if self._taken_over is None:
+            return
+        group, (member_id, former) = self.group, self._taken_over
+        group.cancel_timers(former)
+        group.history.note(group.group_id, self.now_ms, "replaced", member_id, f"was {former}")
 
     def introduce(self, before: Member, after: Member) -> bool:
         """A member says of itself what `after` says; whether its subscription is another than before."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.config.groups import GroupsConfig
-from ottla.coordination.decision import Decision, KeyValue, Token
+from ottla.coordination.decision import Decision, Token
 from ottla.coordination.groups import consumer_gathering, downgrade
 from ottla.coordination.groups.consumer_draft import (
     Draft,
@@ -103,6 +103,7 @@ def heartbeat(
     gathers = may_gather and consumer_gathering.waits(group, request, before)
     after = _updated(before, request, caller)
     changed = draft.introduce(before, after)
+    draft.replaced()
     draft.refresh(draft.introduced(before, changed=changed))
     if before.member_id not in group.members:
         group.history.note(group.group_id, now_ms, "joined", before.member_id)
@@ -110,19 +111,19 @@ def heartbeat(
     if gathers:
         newcomer = consumer_gathering.Newcomer(request, token)
         consumer_gathering.wait(group, after.member_id, newcomer, now_ms)
-        undo = partial(_not_written, group, after.member_id)
-        return Decision(draft.records, undo=undo)
+        return Decision(draft.records, undo=partial(_not_written, group, after.member_id))
     draft.assign()
     member = draft.settle(after, claimed, changed=changed)
     if member is not after:
         group.watch_revocation(member, now_ms)
-    return Decision(draft.records, ((token, answer(group, request, before, member)),))
+    told = answer(group, request, before, member)
+    return Decision(draft.records, ((token, told),), undo=group.not_written)
 
 
-def _not_written(group: ConsumerGroup, member_id: str, now_ms: int) -> Decision:
-    """The log did not take a member."""
-    error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{member_id} could not be written down")
-    return Decision(replies=group.gathering.turn_away(member_id, error))
+def _not_written(group: ConsumerGroup, member_id: str, refused: ApiError, now_ms: int) -> Decision:
+    """The log did not take a member, which is told why."""
+    group.not_written(refused, now_ms)
+    return Decision(replies=group.gathering.turn_away(member_id, refused))
 
 
 def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
@@ -145,7 +146,7 @@ def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
         ]
     if waiting:
         group.timers.schedule((consumer_gathering.GATHER, group.group_id, ""), now_ms)
-    return Decision(draft.records, replies)
+    return Decision(draft.records, replies, undo=group.not_written)
 
 
 def _find(
@@ -173,10 +174,6 @@ def _find(
         return static
     if static.classic is None:
         check_released(static, member_id)
-    group.cancel_timers(static.member_id)
-    group.history.note(
-        group.group_id, draft.now_ms, "replaced", member_id, f"was {static.member_id}"
-    )
     return draft.take_over(static, member_id)
 
 
@@ -274,23 +271,47 @@ def _leave(
         # Its session runs on: if nobody takes the place in time, it is given up.
         group.timers.cancel(("revoke", group.group_id, member_id))
         records = [member.released().current_record(group.group_id)]
-    else:
-        group.history.note(group.group_id, now_ms, "left", member_id)
-        records = fence(group, [member], now_ms)
-        gone = ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id} has left.")
-        replies += group.gathering.turn_away(member_id, gone)
-    return Decision(records, replies)
+        return Decision(records, replies, undo=group.not_written)
+    group.history.note(group.group_id, now_ms, "left", member_id)
+    gone = ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id} has left.")
+    replies += group.gathering.turn_away(member_id, gone)
+    return fence(group, [member], replies, now_ms)
 
 
-def fence(group: ConsumerGroup, members: Sequence[Member], now_ms: int) -> list[KeyValue]:
-    """What removes members: the others get a new epoch, or, if all of them are classic, a classic group."""
+def fence(
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    replies: Sequence[tuple[Token, Any]],
+    now_ms: int,
+) -> Decision:
+    """Remove members: the others get a new epoch, or, if all of them are classic, a classic group."""
     if not members:
-        return []
+        return Decision(replies=replies)
+    if not downgrade.is_due(group, members):
+        return _remove(group, members, replies, now_ms)
     for member in members:
         group.cancel_timers(member.member_id)
-    if downgrade.is_due(group, members):
-        return downgrade.records(group, members, now_ms)
+    records = downgrade.records(group, members, now_ms)
+    return Decision(records, replies, undo=partial(_not_downgraded, group, members))
+
+
+def _remove(
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    replies: Sequence[tuple[Token, Any]],
+    now_ms: int,
+) -> Decision:
+    for member in members:
+        group.cancel_timers(member.member_id)
     draft = Draft(group, now_ms)
     draft.remove(members)
     draft.refresh(f"{', '.join(member.member_id for member in members)} left")
-    return draft.records
+    return Decision(draft.records, replies, undo=group.not_written)
+
+
+def _not_downgraded(
+    group: ConsumerGroup, members: Sequence[Member], refused: ApiError, now_ms: int
+) -> Decision:
+    """The log did not take the classic group, all of which is one record: the others stay in this one."""
+    group.not_written(refused, now_ms)
+    return _remove(group, members, (), now_ms)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ottla.base.errors import ApiError
-from ottla.coordination.decision import Decision, KeyValue, Token, refuse
+from ottla.coordination.decision import Decision, KeyValue, Token, Undo, refuse
 from ottla.coordination.groups import consumer_heartbeat, consumer_records, upgrade
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
@@ -65,17 +64,19 @@ def heartbeat(
         # Whoever waits in it waits for others, who have to find it.
         shard.groups[request.group_id] = opened.group
         undo = partial(_not_written, shard, request.group_id, undo)
+    elif isinstance(known, ClassicGroup):
+        undo = known.not_converted
     return Decision(
         [*opened.records, *decided.records], [*opened.replies, *decided.replies], undo=undo
     )
 
 
 def _not_written(
-    shard: GroupShard, group_id: str, undo: Callable[[int], Decision], now_ms: int
+    shard: GroupShard, group_id: str, undo: Undo, refused: ApiError, now_ms: int
 ) -> Decision:
     """The log did not take the first member of a group: there is no group."""
     del shard.groups[group_id]
-    return undo(now_ms)
+    return undo(refused, now_ms)
 
 
 def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:

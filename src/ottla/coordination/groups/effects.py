@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ottla.base.errors import ApiError
-from ottla.coordination.decision import Decision, KeyValue, Token
+from ottla.coordination.decision import Decision, KeyValue, Token, Undo
 
 
 class Effects:
@@ -18,7 +17,7 @@ class Effects:
         self.now_ms = now_ms
         self.records: list[KeyValue] = []
         self.replies: list[tuple[Token, Any]] = []
-        self.undo: Callable[[int], Decision] | None = None
+        self.undo: Undo | None = None
 
     def reply(self, token: Token, value: Any) -> None:
         """Answer somebody."""

@@ -13,8 +13,11 @@ from ottla.coordination import metrics
 EVENTS_PER_GROUP: Final = 64
 GENERATIONS_PER_GROUP: Final = 16
 SIZE: Final = 4_000
-"""Of all groups of a coordinator's partition: an event is one, an owner is one and more if it owns much."""
-ASSIGNMENT_BYTES: Final = 256
+"""Of all groups of a coordinator's partition: an event is one, an owner is one, and more where names or assignments
+are long: what clients say of themselves must not fill the memory."""
+BYTES_PER_SIZE: Final = 256
+DETAIL_CHARS: Final = 255
+"""Kafka's clients send no longer reasons for joining or leaving (KIP-800); others may."""
 
 
 class Event(NamedTuple):
@@ -79,11 +82,11 @@ class History:
         elif what == "rebalance":
             metrics.GROUP_REBALANCES.value += 1
         events = self._past(group_id).events
-        events.append(Event(at_ms, what, member_id, detail))
-        self._size += 1
+        event = Event(at_ms, what, member_id, detail[:DETAIL_CHARS])
+        events.append(event)
+        self._size += _size_of_event(event)
         if len(events) > EVENTS_PER_GROUP:
-            events.popleft()
-            self._size -= 1
+            self._size -= _size_of_event(events.popleft())
         self._shrink()
 
     def assigned(self, group_id: str, generation: Generation) -> None:
@@ -113,6 +116,7 @@ class History:
         past = self._groups.get(group_id)
         if past is None:
             past = self._groups[group_id] = _Past()
+            self._size += _size_of_name(group_id)
         else:
             self._groups.move_to_end(group_id)
         return past
@@ -120,14 +124,28 @@ class History:
     def _shrink(self) -> None:
         """Forget groups to which nothing happened for longest, then old generations of the one that is left."""
         while self._size > SIZE and len(self._groups) > 1:
-            _, past = self._groups.popitem(last=False)
-            self._size -= len(past.events) + sum(map(_size_of, past.generations))
+            group_id, past = self._groups.popitem(last=False)
+            self._size -= _size_of_name(group_id)
+            self._size -= sum(map(_size_of_event, past.events))
+            self._size -= sum(map(_size_of, past.generations))
         if self._size > SIZE:
             [last] = self._groups.values()
             while self._size > SIZE and len(last.generations) > 1:
                 self._size -= _size_of(last.generations.popleft())
 
 
+def _size_of_name(name: str) -> int:
+    return len(name) // BYTES_PER_SIZE
+
+
+def _size_of_event(event: Event) -> int:
+    return 1 + _size_of_name(event.member_id)
+
+
 def _size_of(generation: Generation) -> int:
-    owners = generation.owners
-    return 1 + sum(1 + len(owner.assignment) // ASSIGNMENT_BYTES for owner in owners)
+    return 1 + sum(map(_size_of_owner, generation.owners))
+
+
+def _size_of_owner(owner: Owner) -> int:
+    names = len(owner.member_id) + len(owner.client_id) + len(owner.instance_id or "")
+    return 1 + (names + len(owner.assignment)) // BYTES_PER_SIZE

@@ -39,6 +39,11 @@ class Commit(NamedTuple):
     retention_ms: int = -1
     transactional: Transactional | None = None
 
+    @property
+    def knows_epochs(self) -> bool:
+        """Whether it is of a version for members of the consumer protocol (KIP-848)."""
+        return self.transactional is None and self.version >= _FIRST_WITH_MEMBER_EPOCHS
+
 
 class TopicToFetch(NamedTuple):
     """The positions that somebody wants to know; with an id, only those of the topic that has it."""
@@ -82,20 +87,24 @@ def _author(member_id: str, client_id: str) -> Author:
 
 def _commit_error(group: OffsetGroup | None, asked: Commit) -> int:
     transactional = asked.transactional is not None
-    knows_epochs = not transactional and asked.version >= _FIRST_WITH_MEMBER_EPOCHS
+    knows_epochs = asked.knows_epochs
     if group is None:
         if asked.generation < 0:
             return ErrorCode.NONE
         return ErrorCode.GROUP_ID_NOT_FOUND if knows_epochs else ErrorCode.ILLEGAL_GENERATION
     error = group.check_commit(
-        asked.member_id, asked.instance_id, asked.generation, transactional=transactional
+        asked.member_id,
+        asked.instance_id,
+        asked.generation,
+        transactional=transactional,
+        knows_epochs=knows_epochs,
     )
     if not error:
         return ErrorCode.NONE
     if error in _WRONG_EPOCH and _is_only_late(group, asked):
         return ErrorCode.NONE
-    if error == ErrorCode.STALE_MEMBER_EPOCH and not knows_epochs:
-        return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.UNSUPPORTED_VERSION
+    if error == ErrorCode.STALE_MEMBER_EPOCH and transactional:
+        return ErrorCode.ILLEGAL_GENERATION
     return error
 
 

@@ -18,9 +18,18 @@ class OffsetGroup(Protocol):
     """A group, as its offsets see it. Answers are error codes, 0 for yes."""
 
     def check_commit(
-        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+        self,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        transactional: bool,
+        knows_epochs: bool = False,
     ) -> int:
-        """Whether this member may commit now; in a group without members generation -1 may."""
+        """Whether this member may commit now; in a group without members generation -1 may.
+
+        A request that does not know of member epochs is not for members that have one.
+        """
 
     def has_held(self, member_id: str, epoch: int, topic_id: UUID, partition: int) -> bool:
         """Whether this member was given a partition in an epoch that is over, and has not given it up (KIP-1251)."""
@@ -37,8 +46,8 @@ class OffsetGroup(Protocol):
     def offsets_expire_since(self, commit_timestamp_ms: int) -> int | None:
         """From when on the retention of an offset that nobody subscribes to is counted; None while it is not.
 
-        A group that became empty counts from then, a simple group (protocol type "") and a stable group of consumers
-        from the commit; any other group keeps all its offsets.
+        A classic group that became empty counts from then; a simple group (protocol type ""), a stable classic group of
+        consumers and any consumer group (KIP-848) from the commit; any other group keeps all its offsets.
         """
 
     def committed_by(self, member_id: str, now_ms: int) -> None:

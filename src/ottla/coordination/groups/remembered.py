@@ -172,7 +172,13 @@ class RememberedGroup:
         return error
 
     def check_commit(
-        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+        self,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        transactional: bool,
+        knows_epochs: bool = False,
     ) -> int:
         """The error that a commit by this member of this generation is refused with; 0 if it may."""
         if generation < 0 and self.state is EMPTY:

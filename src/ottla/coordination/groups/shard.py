@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+from ottla.base.errors import ApiError
 from ottla.base.units import MINUTE_MS
 from ottla.cluster.image import Delta
 from ottla.config.groups import GroupsConfig
@@ -13,6 +15,7 @@ from ottla.coordination.decision import (
     KeyValue,
     Token,
     Transactional,
+    Undo,
     UnknownRecord,
     refuse,
 )
@@ -75,16 +78,26 @@ class GroupShard:
             return group.join(request, caller, token, now_ms)
         if request.member_id:
             return refuse(token, ErrorCode.UNKNOWN_MEMBER_ID)
-        # A consumer group that nobody is in makes way; its offsets stay.
-        erased = [] if group is None else group.tombstones()
-        group = self.new_classic(request.group_id)
-        decision = group.join(request, caller, token, now_ms)
-        if group.is_empty:
+        fresh = self.new_classic(request.group_id)
+        decision = fresh.join(request, caller, token, now_ms)
+        if fresh.is_empty:
             return decision
-        if erased:
-            self.history.note(request.group_id, now_ms, "converted", detail=group.type_name)
-        self.groups[request.group_id] = group
-        return Decision([*erased, *decision.records], decision.replies)
+        self.groups[request.group_id] = fresh
+        if group is None:
+            return decision
+        # A consumer group that nobody is in makes way; its offsets stay.
+        self.history.note(request.group_id, now_ms, "converted", detail=fresh.type_name)
+        undo = partial(self._not_converted, group, fresh)
+        return Decision([*group.tombstones(), *decision.records], decision.replies, undo=undo)
+
+    def _not_converted(
+        self, former: Group, fresh: ClassicGroup, refused: ApiError, now_ms: int
+    ) -> Decision:
+        """The log did not take the end of a consumer group, so there is no classic one."""
+        self.groups[former.group_id] = former
+        waiting = fresh.parked()
+        fresh.die()
+        return Decision(replies=[(token, refused) for token in waiting])
 
     def sync(
         self, request: SyncGroupRequest, caller: Caller, token: Token, now_ms: int
@@ -215,6 +228,7 @@ class GroupShard:
         """
         written: list[KeyValue] = []
         replies: list[tuple[Token, object]] = []
+        undos: list[Undo] = []
         decided: set[str] = set()
         check_ms = self.offsets.next_check_ms()
         must_forget = check_ms is not None and now_ms >= check_ms
@@ -232,11 +246,12 @@ class GroupShard:
             if decision.records:
                 decided.add(group_id)
                 written += decision.records
+                undos += [] if decision.undo is None else [decision.undo]
         if must_forget and not decided:
             written += self._forget(now_ms)
         elif must_forget:
             self.timers.schedule(_FORGET, now_ms)
-        return Decision(written, replies)
+        return Decision(written, replies, undo=partial(_undo_all, undos))
 
     def _forget(self, now_ms: int) -> list[KeyValue]:
         """Offsets whose time is over, and groups that are left with neither members nor offsets."""
@@ -255,6 +270,16 @@ class GroupShard:
     def parked(self) -> Sequence[Token]:
         """Everybody who waits here."""
         return [token for group in self.groups.values() for token in group.parked()]
+
+
+def _undo_all(undos: Sequence[Undo], refused: ApiError, now_ms: int) -> Decision:
+    """Several groups have decided, and the log refused all of it."""
+    undone = [undo(refused, now_ms) for undo in undos]
+    return Decision(
+        [record for each in undone for record in each.records],
+        [reply for each in undone for reply in each.replies],
+        undo=partial(_undo_all, [each.undo for each in undone if each.undo is not None]),
+    )
 
 
 def _missing(group_id: str) -> int:

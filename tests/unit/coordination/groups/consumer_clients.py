@@ -34,6 +34,8 @@ class World:
         self.log: list[tuple[bytes, bytes | None]] = []
         self.now_ms = 1_000_000
         self._ids = 0
+        # Of the next decisions that have records the log refuses as many.
+        self.refusals = 0
 
     @property
     def image(self) -> Image:
@@ -68,6 +70,14 @@ class World:
         return answer
 
     def carry_out(self, decision: Decision) -> None:
+        if decision.records and self.refusals:
+            self.refusals -= 1
+            refused = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            for token, _ in decision.replies:
+                token(refused)
+            if decision.undo is not None:
+                self.carry_out(decision.undo(refused, self.now_ms))
+            return
         for key, value in decision.records:
             self.log.append((key, value))
             self.shard.replay(key, value, None)

@@ -113,7 +113,9 @@ class Player:
         """Whether a client may commit an offset."""
         client, group = self.clients[plain[0]], self.world.shard.groups[GROUP]
         epoch = int(named.get("epoch", client.epoch))
-        code = group.check_commit(client.member_id, None, epoch, transactional=False)
+        code = group.check_commit(
+            client.member_id, None, epoch, transactional=False, knows_epochs=True
+        )
         self.out.append(f"{plain[0]}: {told(code)}")
 
     def do_advance(self, plain: list[str], named: dict[str, str]) -> None:
@@ -121,6 +123,10 @@ class Player:
 
     def do_reload(self, plain: list[str], named: dict[str, str]) -> None:
         self.world.restart()
+
+    def do_refuse(self, plain: list[str], named: dict[str, str]) -> None:
+        """The log refuses the next records, or those of as many decisions."""
+        self.world.refusals = int(plain[0]) if plain else 1
 
     def do_delete(self, plain: list[str], named: dict[str, str]) -> None:
         answer = self.world.ask(self.world.shard.delete, GROUP)

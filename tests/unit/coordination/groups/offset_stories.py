@@ -34,11 +34,19 @@ class ToldGroup:
     expires_since: Callable[[int], int | None] = lambda commit_timestamp_ms: commit_timestamp_ms
     heard_of: list[tuple[str, int]] = field(default_factory=list)
     asked: list[tuple[str, str | None, int, bool]] = field(default_factory=list)
+    knew_epochs: list[bool] = field(default_factory=list)
 
     def check_commit(
-        self, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+        self,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        transactional: bool,
+        knows_epochs: bool = False,
     ) -> int:
         self.asked.append((member_id, instance_id, generation, transactional))
+        self.knew_epochs.append(knows_epochs)
         return self.commit_error
 
     def has_held(self, member_id: str, epoch: int, topic_id: uuid.UUID, partition: int) -> bool:

@@ -1,7 +1,14 @@
 """Which commits and fetches of offsets a consumer group lets pass."""
 
+from functools import partial
+
+from ottla.base.errors import ApiError
+from ottla.coordination.groups.offset_requests import Commit, commit
+from ottla.coordination.groups.offsets import TopicToCommit
 from ottla.protocol.errors import ErrorCode
-from tests.unit.coordination.groups.consumer_clients import Client, World, settle
+from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World, settle
+from tests.unit.coordination.groups.offset_stories import at
+from tests.unit.coordination.groups.old_clients import OldClient
 
 
 def two_members() -> tuple[World, Client, Client]:
@@ -17,8 +24,8 @@ def two_members() -> tuple[World, Client, Client]:
 
 
 def check(world: World, member_id: str, epoch: int, **options: bool) -> int:
-    transactional = options.get("transactional", False)
-    return world.group.check_commit(member_id, None, epoch, transactional=transactional)
+    asked = {"transactional": False, "knows_epochs": True, **options}
+    return world.group.check_commit(member_id, None, epoch, **asked)
 
 
 def test_a_member_commits_in_its_epoch_only() -> None:
@@ -28,6 +35,32 @@ def test_a_member_commits_in_its_epoch_only() -> None:
     assert check(world, "first", first.epoch + 1) == ErrorCode.STALE_MEMBER_EPOCH
     assert check(world, "stranger", first.epoch) == ErrorCode.UNKNOWN_MEMBER_ID
     assert check(world, "", -1) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_commits_with_requests_that_know_of_member_epochs_only() -> None:
+    """As in Kafka 4.3, whatever the epoch: version 9 of OffsetCommit is the first."""
+    world, first, _ = two_members()
+    kept = [TopicToCommit("alpha", world.id_of("alpha"), [at(min(p for _, p in first.owned), 5)])]
+    for version, epoch, code in (
+        (8, first.epoch, ErrorCode.UNSUPPORTED_VERSION),
+        (8, first.epoch - 1, ErrorCode.UNSUPPORTED_VERSION),
+        (9, first.epoch, ErrorCode.NONE),
+        (9, first.epoch - 1, ErrorCode.NONE),
+    ):
+        asked = Commit(GROUP, kept, version, member_id="first", generation=epoch)
+        answer = world.ask(partial(commit, world.shard, asked))
+        assert (answer.code if isinstance(answer, ApiError) else answer) == (code or [0])
+    assert check(world, "stranger", 3, knows_epochs=False) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert check(world, "first", first.epoch, transactional=True, knows_epochs=False) == 0
+
+
+def test_a_member_that_speaks_the_classic_protocol_commits_as_ever() -> None:
+    world, _, _ = two_members()
+    old = OldClient(world, "old")
+    old.join("alpha")
+    assert check(world, old.member_id, old.generation, knows_epochs=False) == ErrorCode.NONE
+    wrong = check(world, old.member_id, old.generation + 1, knows_epochs=False)
+    assert wrong == ErrorCode.ILLEGAL_GENERATION
 
 
 def test_old_transactional_clients_say_nothing_of_members() -> None:
@@ -78,3 +111,24 @@ def test_offsets_of_topics_that_nobody_wants_may_go() -> None:
     assert group.subscribes_to("orders-eu")
     assert not group.subscribes_to("beta")
     assert group.offsets_expire_since(77) == 77
+
+
+def test_offsets_go_a_retention_after_their_commit_but_not_while_somebody_subscribes() -> None:
+    """As in Kafka 4.3: a consumer group that becomes empty does not begin to count anew."""
+    world = World(offsets_retention_minutes=60)
+    world.restart()  # which begins to look for offsets that expire
+    world.set_topic("alpha", 1)
+    member = Client(world, "m")
+    member.join("alpha")
+    kept = [TopicToCommit("alpha", world.id_of("alpha"), [at(0, 5)])]
+    asked = Commit(GROUP, kept, 9, member_id="m", generation=member.epoch)
+    assert world.ask(partial(commit, world.shard, asked)) == [0]
+    for _ in range(3 * 60):
+        world.advance(30_000)
+        member.heartbeat()
+    assert world.shard.offsets.find(GROUP, "alpha", 0), "it is subscribed to"
+    member.leave()
+    assert world.shard.offsets.find(GROUP, "alpha", 0)
+    world.advance(world.config.offsets_retention_check_interval_ms)
+    assert not world.shard.offsets.find(GROUP, "alpha", 0)
+    assert GROUP not in world.shard.groups

@@ -17,6 +17,8 @@ from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatR
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.groups.consumer_clients import GROUP, World
 
+REFUSED = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
 Answers = dict[str, list[Any]]
 
 
@@ -146,7 +148,7 @@ def test_one_that_leaves_while_it_waits_takes_nothing_with_it() -> None:
 def test_one_that_is_removed_while_it_waits_is_told_before_the_group_is_empty() -> None:
     world = world_with(2)
     told = ask(world, "a")
-    world.carry_out(Decision(fence(world.group, [world.group.members["a"]], world.now_ms)))
+    world.carry_out(fence(world.group, [world.group.members["a"]], (), world.now_ms))
     assert not world.group.is_empty
     assert world.shard.parked()
     world.advance(ALONE_MS)
@@ -168,8 +170,8 @@ def test_a_member_that_the_log_refuses_leaves_no_group_behind() -> None:
     world = world_with(2)
     decision, told = asked(world, "a")
     assert decision.undo is not None
-    world.carry_out(decision.undo(world.now_ms))
-    assert code(told) == ErrorCode.UNKNOWN_SERVER_ERROR
+    world.carry_out(decision.undo(REFUSED, world.now_ms))
+    assert code(told) == REFUSED.code
     assert GROUP not in world.shard.groups
 
 
@@ -178,7 +180,7 @@ def test_a_later_member_that_the_log_refuses_is_told_alone() -> None:
     first = ask(world, "a")
     decision, second = asked(world, "b")
     assert decision.undo is not None
-    world.carry_out(decision.undo(world.now_ms))
-    assert code(second) == ErrorCode.UNKNOWN_SERVER_ERROR
+    world.carry_out(decision.undo(REFUSED, world.now_ms))
+    assert code(second) == REFUSED.code
     world.advance(TOGETHER_MS)
     assert given(first) == [0, 1]

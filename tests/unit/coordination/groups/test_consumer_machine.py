@@ -20,6 +20,7 @@ from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World
 
 TOPICS = ("alpha", "beta", "gamma")
 SUBSCRIPTIONS = st.lists(st.sampled_from(TOPICS), max_size=3, unique=True)
+REFUSED = ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE
 PATTERNS = st.sampled_from(["alpha|beta", ".*a", "gamma", "nothing", ""])
 
 
@@ -50,7 +51,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         name = next(self.names)
         client = Client(self.world, name, f"i-{name}" if instance else None)
         code = client.join(*names, server_assignor=assignor)
-        assert code in (0, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        assert code in (0, ErrorCode.GROUP_MAX_SIZE_REACHED, *REFUSED)
         if not code:
             self.clients.append(client)
 
@@ -94,14 +95,17 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         self.clients.remove(client)
 
     @precondition(lambda self: any(client.instance_id for client in self.clients))
-    @rule(data=st.data(), names=SUBSCRIPTIONS)
-    def restart_static_member(self, data: st.DataObject, names: list[str]) -> None:
+    @rule(data=st.data(), names=SUBSCRIPTIONS, pattern=st.sampled_from([None, None, "orders-("]))
+    def restart_static_member(
+        self, data: st.DataObject, names: list[str], pattern: str | None
+    ) -> None:
         client = data.draw(st.sampled_from([c for c in self.clients if c.instance_id]))
         client.leave(-2)
         again = Client(self.world, client.name, client.instance_id)
         again.member_id = f"{client.member_id}'"
         self.clients[self.clients.index(client)] = again
-        again.join(*names)
+        # A pattern that cannot be read is refused, and its former self has to go in time.
+        again.join(*names, pattern=pattern)
 
     @precondition(lambda self: self.clients)
     @rule(data=st.data())
@@ -121,6 +125,10 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     @rule(interval_ms=st.sampled_from([0, 500, 2_000]))
     def assignments_wait(self, interval_ms: int) -> None:
         self.world.set_group(assignment_interval_ms=interval_ms)
+
+    @rule()
+    def log_refuses_the_next_records(self) -> None:
+        self.world.refusals = 1
 
     @rule()
     def broker_restarts(self) -> None:
@@ -172,6 +180,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Everybody lives on and nothing else happens: every partition that somebody wants gets its owner."""
+        self.world.refusals = 0
         for _ in range(25):
             for client in self.clients:
                 if client.epoch:

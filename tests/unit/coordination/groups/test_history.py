@@ -1,6 +1,8 @@
 """The recent past of groups: why they rebalanced, and who owned what."""
 
 from ottla.coordination.groups.history import (
+    BYTES_PER_SIZE,
+    DETAIL_CHARS,
     EVENTS_PER_GROUP,
     GENERATIONS_PER_GROUP,
     SIZE,
@@ -78,6 +80,34 @@ def test_a_huge_group_is_remembered_with_its_last_generation_alone() -> None:
     for number in range(3):
         history.assigned("g", Generation(number, number, "consumer", "range", owners))
     assert [each.generation for each in history.generations("g")] == [2]
+
+
+def test_reasons_are_cut_to_the_length_that_kafkas_clients_send() -> None:
+    player = Player()
+    player.do("config group_initial_rebalance_delay_ms=0")
+    for _ in range(10):
+        player.do(f"join a version=3 afresh reason={'x' * 100_000}")
+        player.do("advance 10ms")
+        player.do(f"leave a reason={'y' * 100_000}")
+    events = player.shard.history.events(GROUP)
+    assert {event.detail for event in events if event.what == "joined"} == {"x" * DETAIL_CHARS}
+    assert {event.detail for event in events if event.what == "left"} == {"y" * DETAIL_CHARS}
+    assert all(len(event.detail) <= DETAIL_CHARS for event in events)
+
+
+def test_members_that_give_themselves_long_names_leave_less_behind() -> None:
+    history = History()
+    for number in range(SIZE):
+        name = f"{number:030000}"
+        history.note(name, number, "joined", name)
+        owner = Owner(name, name, name, "/h", b"")
+        history.assigned(name, Generation(number, number, "consumer", "range", (owner,)))
+    kept = [n for n in range(SIZE) if history.events(f"{n:030000}")]
+    assert kept
+    assert 5 * 30_000 * len(kept) <= SIZE * BYTES_PER_SIZE
+    for number in range(2 * SIZE):
+        history.note(f"g{number}", number, "left")
+    assert sum(bool(history.events(f"g{n}")) for n in range(2 * SIZE)) == SIZE
 
 
 def test_it_outlives_the_group_and_says_who_deleted_it_when() -> None:

@@ -66,14 +66,14 @@ def test_the_group_decides_who_commits_and_hears_that_the_member_lives() -> None
     assert group.heard_of == [("m", 77)]
 
 
-def test_old_versions_are_not_told_of_stale_epochs() -> None:
+def test_the_group_learns_whether_a_request_knows_of_member_epochs() -> None:
     shard = Shard()
-    shard.groups["g"] = ToldGroup(commit_error=ErrorCode.STALE_MEMBER_EPOCH)
-    producer = Transactional(1, 0)
+    group = shard.groups["g"] = ToldGroup(commit_error=ErrorCode.STALE_MEMBER_EPOCH)
     assert answer(commit(shard, asked(version=9), nobody, 0)) == ErrorCode.STALE_MEMBER_EPOCH
-    assert answer(commit(shard, asked(version=8), nobody, 0)) == ErrorCode.UNSUPPORTED_VERSION
-    in_transaction = asked(version=5, transactional=producer)
+    in_transaction = asked(version=9, transactional=Transactional(1, 0))
     assert answer(commit(shard, in_transaction, nobody, 0)) == ErrorCode.ILLEGAL_GENERATION
+    commit(shard, asked(version=8), nobody, 0)
+    assert group.knew_epochs == [True, False, False]
 
 
 def test_a_member_that_moved_on_may_commit_what_it_still_holds() -> None:

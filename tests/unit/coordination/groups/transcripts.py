@@ -15,9 +15,10 @@ from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.describe import describe
-from ottla.coordination.groups.group import Caller
+from ottla.coordination.groups.group import Caller, Group
 from ottla.coordination.groups.records import GROUP_KEY_VERSION, decode_group_value, key_version
 from ottla.coordination.groups.shard import GroupShard
+from ottla.coordination.groups.state import GroupState
 from ottla.coordination.groups.topics import Topics
 from ottla.protocol.apis.heartbeat import HeartbeatRequest
 from ottla.protocol.apis.join_group import (
@@ -139,7 +140,8 @@ class Player:
         self.decide(partial(self.shard.heartbeat, request), who)
 
     def do_leave(self, plain: list[str], named: dict[str, str]) -> None:
-        members = [MemberIdentity(member_id=self.ids.get(who, who)) for who in plain]
+        reason = named.get("reason")
+        members = [MemberIdentity(member_id=self.ids.get(who, who), reason=reason) for who in plain]
         if "instance" in named:
             instance, member_id = named["instance"], named.get("id", "")
             members.append(MemberIdentity(member_id=member_id, group_instance_id=instance))
@@ -222,10 +224,11 @@ class Player:
         if decision.records and self.refuses:
             self.refuses = False
             self.out.append("the log refused")
+            refused = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
             for token, _ in decision.replies:
-                token(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+                token(refused)
             if decision.undo is not None:
-                self.carry_out(decision.undo(self.now_ms))
+                self.carry_out(decision.undo(refused, self.now_ms))
             return
         for key, value in decision.records:
             self.log.append((key, value))
@@ -282,3 +285,32 @@ def milliseconds(text: str) -> int:
         if text.endswith(suffix):
             return int(text.removesuffix(suffix)) * factor
     return int(text)
+
+
+def log_agrees(live: Group | None, loaded: Group | None) -> None:
+    """Fail unless a machine that was just loaded knows of a classic group what the log has to say of it.
+
+    A generation under way is soft: until it is assigned the log has the one before, or nothing.
+    """
+    if live is None:
+        assert loaded is None
+        return
+    assert isinstance(live, ClassicGroup)
+    is_assigned = live.state in (GroupState.EMPTY, GroupState.STABLE) and live.generation > 0
+    if loaded is None:
+        assert not is_assigned
+        return
+    assert isinstance(loaded, ClassicGroup)
+    assert loaded.generation <= live.generation
+    if is_assigned:
+        assert _remembered(loaded) == _remembered(live)
+        assert (loaded.state, loaded.state_since_ms) == (live.state, live.state_since_ms)
+
+
+def _remembered(group: ClassicGroup) -> object:
+    """The durable part of a group, in a form that can be compared."""
+    value = group.value(0)
+    members = [
+        tuple(getattr(member, field.name) for field in member.fields) for member in value.members
+    ]
+    return value.protocol_type, value.generation, value.protocol, value.leader, members

@@ -1,0 +1,154 @@
+"""The coordinator on a real log: loading, losing the disk or the partition, and what is written in one go."""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ottla.coordination import metrics
+from ottla.coordination.groups.group import Caller
+from ottla.coordination.groups.shard import GroupShard
+from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from ottla.protocol.errors import ErrorCode
+from tests.unit.coordination.office import (
+    ALONE,
+    FOLLOWER,
+    GROUP,
+    KEPT,
+    TOPIC,
+    Office,
+    full_disk,
+    repeated,
+    shared,
+    tell,
+)
+from tests.unit.replication.test_partitions import NODE
+
+JOIN = JoinGroupRequest(
+    group_id="newcomers",
+    session_timeout_ms=10_000,
+    protocol_type="consumer",
+    protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+)
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def reloads() -> float:
+    return metrics.RELOADS.labels(topic=TOPIC).value
+
+
+def test_who_asks_while_the_log_is_replayed_is_told_so(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        for offset in range(4):
+            assert office.commit(offset, partitions=1000) == [[*KEPT * 1000]]
+        await office.restart()
+        for _ in range(4):  # each commit is replayed in a turn of its own
+            assert office.commit(9) == [LOADING]
+            assert office.list_groups() == LOADING
+            assert not office.coordinator.write_at_once(GROUP, repeated(9))
+            await asyncio.sleep(0)
+        assert office.position(await office.loaded()) == 3
+        assert office.list_groups() == [GROUP]
+        assert office.commit(9) == [KEPT]
+
+    tell(story, tmp_path)
+
+
+def test_a_coordinator_that_could_not_write_is_loaded_anew(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        joining = office.ask(GroupShard.join, JOIN, Caller("client", "/host", 3, "1"))
+        assert joining == [], "it waits for others"
+        before, end_offset = reloads(), office.partition.log.end_offset
+        with full_disk(office.partition):
+            assert office.commit(6) == [ErrorCode.NOT_COORDINATOR]
+        assert joining == [ErrorCode.NOT_COORDINATOR]
+        assert reloads() == before + 1
+        assert office.commit(7) == [LOADING]
+        shard = await office.loaded()
+        assert (office.position(shard), list(shard.groups)) == (5, [GROUP])
+        assert office.partition.log.end_offset == end_offset
+        assert office.commit(7) == [KEPT]
+        assert office.position(shard) == 7
+
+    tell(story, tmp_path)
+
+
+def test_a_partition_that_is_led_elsewhere_answers_nobody(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        await office.place(shared(NODE, FOLLOWER))
+        await office.loaded()
+        waiting = office.commit(5)
+        assert waiting == [], "its follower does not have it"
+        await office.place(shared(NODE, FOLLOWER, leader=FOLLOWER))
+        assert waiting == [ErrorCode.NOT_COORDINATOR]
+        assert office.commit(6) == [ErrorCode.NOT_COORDINATOR]
+        assert office.list_groups() == []
+
+    tell(story, tmp_path)
+
+
+def test_too_few_replicas_in_sync_are_said_at_once_and_nothing_is_written(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        await office.place(shared(NODE))
+        await office.host.configure(TOPIC, min_insync_replicas="2")
+        shard, before = await office.loaded(), reloads()
+        end_offset = office.partition.log.end_offset
+        assert office.commit(6) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        assert not office.coordinator.write_at_once(GROUP, repeated(6))
+        assert (office.position(shard), office.partition.log.end_offset) == (5, end_offset)
+        assert reloads() == before
+
+    tell(story, tmp_path)
+
+
+def test_what_is_alone_in_its_log_is_written_in_one_go(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        end_offset = office.partition.log.end_offset
+        assert office.coordinator.write_at_once(GROUP, repeated(6))
+        assert office.partition.log.end_offset == end_offset + 1
+        assert office.position(await office.loaded()) == 6
+        await office.restart()
+        assert office.position(await office.loaded()) == 6
+
+    tell(story, tmp_path)
+
+
+@pytest.mark.parametrize("obstacle", ["disk", "size", "touch", "follower", "moved", "stranger"])
+def test_what_cannot_be_written_in_one_go_changes_nothing(tmp_path: Path, obstacle: str) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        shard, stack = await office.loaded(), ExitStack()
+        if obstacle == "disk":
+            stack.enter_context(full_disk(office.partition))
+        elif obstacle == "size":
+            await office.host.configure(TOPIC, max_message_bytes="100")
+        elif obstacle == "touch":
+            office.current = False
+        elif obstacle in ("follower", "moved"):
+            image = shared(NODE, FOLLOWER, leader=NODE if obstacle == "follower" else FOLLOWER)
+            await office.host.change(**{TOPIC: image})
+        end_offset, before = office.partition.log.end_offset, reloads()
+        again = repeated(6, generation=3 if obstacle == "stranger" else -1)
+        with stack:
+            assert not office.coordinator.write_at_once(GROUP, again)
+        assert (office.position(shard), office.partition.log.end_offset) == (5, end_offset)
+        assert reloads() == before
+        assert office.coordinator.loaded_shards() == [shard]
+
+    tell(story, tmp_path)
+
+
+def test_without_its_topic_there_is_nothing_to_write_to(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.coordinator = office.open()
+        assert not office.coordinator.write_at_once(GROUP, repeated(6))
+        assert office.commit(6) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        await office.follow(ALONE)
+        await office.loaded()
+        assert office.commit(6) == [KEPT]
+
+    tell(story, tmp_path)
