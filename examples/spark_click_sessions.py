@@ -56,14 +56,16 @@ def refused(records: DataFrame) -> DataFrame:
 def start(spark: SparkSession, chosen: argparse.Namespace) -> list[StreamingQuery]:
     """Start both queries: visits, and what was refused."""
     cluster = {"kafka.bootstrap.servers": chosen.bootstrap_server}
-    reader = spark.readStream.format("ottla").options(**cluster, startingOffsets="earliest")
-    records = reader.option("subscribe", chosen.source).load()
+    reading = {**cluster, "subscribe": chosen.source, "startingOffsets": "earliest"}
     queries = []
-    for name, frame, topic in (
-        ("visits", visits(records), chosen.target),
-        ("refused", refused(records), chosen.refused),
+    for name, found, topic in (
+        ("visits", visits, chosen.target),
+        ("refused", refused, chosen.refused),
     ):
-        writer = frame.writeStream.format("ottla").options(**cluster, topic=topic)
+        # Both read the same topic: in a group of its own each shows its own lag.
+        group = {"kafka.group.id": f"{chosen.source}-{name}"}
+        records = spark.readStream.format("ottla").options(**reading, **group).load()
+        writer = found(records).writeStream.format("ottla").options(**cluster, topic=topic)
         writer = writer.option("checkpointLocation", f"{chosen.checkpoint}/{name}")
         queries.append((writer.trigger(availableNow=True) if chosen.once else writer).start())
     return queries

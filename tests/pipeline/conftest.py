@@ -1,10 +1,12 @@
 """Spark sessions for the tests: starting one costs seconds, so all tests share it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pipeline.streams import Streams
 from tests.support.requirements import requires
 from tools.java import SHORT_LIVED
 from tools.spark_program import SparkProgram
@@ -35,6 +37,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def streams(spark: "SparkSession", bootstrap: str, tmp_path: Path) -> Iterator[Streams]:
+    """Streams over the session's broker."""
+    made = Streams(spark, bootstrap, tmp_path)
+    yield made
+    for query in made.queries:
+        query.stop()
 
 
 @pytest.fixture(scope="session")

@@ -208,6 +208,23 @@ def test_records_that_are_gone_fail_a_read_or_are_passed_over(reads: Reads, topi
     assert reads.offsets(**options, failOnDataLoss="false") == [(0, n) for n in range(6, 10)]
 
 
+def test_offsets_beyond_the_end_fail_a_read_or_are_cut_off(reads: Reads, numbers: str) -> None:
+    whole = {"subscribe": numbers, "startingOffsets": json.dumps({numbers: {"0": 18, "1": 20}})}
+    ends = {"endingOffsets": json.dumps({numbers: {"0": 21, "1": 20}})}
+    with pytest.raises(
+        Exception,
+        match=r"endingOffsets names offset 21 of .*-0, but its log ends at 20\. .*failOnD",
+    ):
+        reads.offsets(**whole, **ends)
+    assert reads.offsets(**whole, **ends, failOnDataLoss="false") == [(0, 18), (0, 19)]
+    beyond = {"subscribe": numbers, "startingOffsets": json.dumps({numbers: {"0": 18, "1": 99}})}
+    with pytest.raises(
+        Exception, match=r"startingOffsets names offset 99 of .*-1, but its log ends at 20"
+    ):
+        reads.offsets(**beyond)
+    assert reads.offsets(**beyond, failOnDataLoss="false") == [(0, 18), (0, 19)]
+
+
 def test_a_read_that_is_not_read_to_its_end_hurts_no_other(reads: Reads, numbers: str) -> None:
     frame = reads.frame(subscribe=numbers, **{"kafka.max.partition.fetch.bytes": "100"})
     assert len(frame.limit(1).collect()) == 1

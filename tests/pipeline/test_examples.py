@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from examples import spark_click_sessions, spark_to_parquet, spark_word_count
+from tests.pipeline.topics import committed
 from tests.support.clients import consume, create_topic, produce
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def test_clicks_become_visits(spark: SparkSession, bootstrap: str, tmp_path: Pat
     }
     [bad] = consume(bootstrap, refused, **COMMITTED)
     assert (bad.value(), bad.headers()) == (b"no click", [("refused", f"{clicks}/0/2".encode())])
+    for query in ("visits", "refused"):
+        assert committed(bootstrap, f"{clicks}-{query}") == {(clicks, 0): 5}
 
 
 def test_files_hold_every_record_once(spark: SparkSession, bootstrap: str, tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark import SparkFiles
 
+from ottla.base.errors import ApiError
+from ottla.client.administration.configs import ConfigResource, ResourceType
 from ottla.client.sync_admin import SyncAdmin
-from ottla.pipeline.progress_topic import PIPELINES_TOPIC
+from ottla.pipeline import progress_topic
+from ottla.pipeline.progress_topic import PIPELINES_TOPIC, ProgressTopic
 from tests.support.clients import consume, create_topic, produce, unique_name
 from tests.support.waiting import wait_for
 
@@ -62,6 +65,17 @@ def test_a_query_tells_the_cluster_that_it_reads(
     assert (first["state"], first["name"]) == ("started", "counting")
     assert last["sources"][0]["numInputRows"] == 3
     assert last["sources"][0]["endOffset"] == {topic: {"0": 3}}
+    assert policy(bootstrap) == "compact"
+
+
+def policy(bootstrap: str) -> str | None:
+    """How the topic forgets."""
+    with SyncAdmin({"bootstrap.servers": bootstrap}) as admin:
+        [found] = admin.describe_configs(
+            [ConfigResource(ResourceType.TOPIC, PIPELINES_TOPIC)]
+        ).values()
+    assert not isinstance(found, ApiError), found
+    return found["cleanup.policy"].value
 
 
 def test_a_query_tells_the_cluster_that_it_writes(
@@ -126,3 +140,19 @@ def test_apache_kafka_gets_no_topic_unasked(
     asked = stream(spark, kafka, topic, publishProgress="true").writeStream.format("noop")
     assert ended(kafka, finish(asked, tmp_path / "asked"))[-1]["state"] == "ended"
     assert told(kafka, silent) == []
+
+
+def test_what_cannot_be_published_ends_nothing(
+    bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(client: object) -> None:
+        raise OSError("Too many open files")
+
+    query = unique_name("query")
+    topic = ProgressTopic({"bootstrap.servers": bootstrap}, on_kafka=False)
+    with monkeypatch.context() as machine:
+        machine.setattr(progress_topic, "SyncAdmin", refused)
+        topic.tell(query, {"state": "started"}, wait_s=WITHIN_S)
+    topic._retry_at = 0.0  # as if the pause after a failure were over
+    topic.tell(query, {"state": "running"}, wait_s=WITHIN_S)
+    assert [each["state"] for each in told(bootstrap, query)] == ["running"]

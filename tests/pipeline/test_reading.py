@@ -1,6 +1,8 @@
 """What a task does when the broker, the log or the bytes are not what it was promised."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +11,7 @@ from ottla.base.ids import TopicPartition
 from ottla.pipeline.reading import ROWS_BYTES, DataLoss, Reading, read_range
 from ottla.pipeline.reading_brokers import brokers_for
 from ottla.pipeline.source_ranges import Range
+from tests.compat.test_transactions import transactional
 from tests.pipeline.topics import delete_before, delete_topic
 from tests.support.broker import OttlaBroker
 from tests.support.clients import create_topic, produce
@@ -65,6 +68,32 @@ def test_a_worker_keeps_its_connection(broker: OttlaBroker, topic: str) -> None:
     assert again is kept
 
 
+@pytest.mark.parametrize(
+    ("partition_bytes", "all_bytes", "fetches"),
+    [("1", None, RECORDS), (None, "1", RECORDS), ("1", "1000000", RECORDS), (None, "1000000", 1)],
+)
+def test_the_smaller_of_two_sizes_limits_a_fetch(
+    broker: OttlaBroker,
+    topic: str,
+    partition_bytes: str | None,
+    all_bytes: str | None,
+    fetches: int,
+) -> None:
+    sizes = {"max.partition.fetch.bytes": partition_bytes, "fetch.max.bytes": all_bytes}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    reading = replace(how(broker), client={"bootstrap.servers": broker.bootstrap, **given})
+    assert len(list(read_range(whole(topic), reading))) == fetches
+
+
+def test_a_fetch_waits_for_records_as_long_as_it_is_told(broker: OttlaBroker, topic: str) -> None:
+    patient = {**how(broker).client, "fetch.max.wait.ms": "900"}
+    behind = Range(TopicPartition(topic, 0), RECORDS, RECORDS + 1)
+    began = time.monotonic()
+    with pytest.raises(DataLoss, match="reaches to offset 30 now"):
+        list(read_range(behind, replace(how(broker, timeout_ms=1), client=patient)))
+    assert time.monotonic() - began >= 0.9
+
+
 def test_a_read_that_is_given_up_leaves_no_answer_for_the_next(
     broker: OttlaBroker, topic: str
 ) -> None:
@@ -93,9 +122,23 @@ def test_a_topic_that_is_deleted(broker: OttlaBroker, topic: str) -> None:
 
 
 def test_a_log_that_is_shorter_than_it_was(broker: OttlaBroker, topic: str) -> None:
-    reading = how(broker, timeout_ms=300)
-    with pytest.raises(OttlaError, match="reaches to offset 30 now, though it reached to 31"):
+    longer = whole(topic, RECORDS + 1)
+    with pytest.raises(DataLoss, match="reaches to offset 30 now, though it reached to 31"):
+        list(read_range(longer, how(broker, timeout_ms=300)))
+    with pytest.warns(UserWarning, match="shorter than it was: .* what is gone is passed over"):
+        found = list(read_range(longer, how(broker, timeout_ms=300, fails=False)))
+    assert len(found) == RECORDS
+
+
+def test_a_transaction_that_stays_open_is_no_loss(broker: OttlaBroker, topic: str) -> None:
+    writer = transactional(broker.bootstrap)
+    writer.begin_transaction()
+    writer.produce(topic, b"undecided")
+    writer.flush(20)
+    reading = replace(how(broker, timeout_ms=300, fails=False), read_committed=True)
+    with pytest.raises(OttlaError, match="a transaction is still open at offset 30"):
         list(read_range(whole(topic, RECORDS + 1), reading))
+    writer.abort_transaction(20)
 
 
 def test_a_broker_that_is_gone(broker: OttlaBroker, topic: str) -> None:

@@ -144,6 +144,21 @@ def test_an_empty_frame_writes_nothing_and_its_version_counts(
     assert committed(bootstrap, topic) == []
 
 
+def test_rows_of_a_key_that_are_sorted_in_their_task_keep_their_order(
+    spark: SparkSession, bootstrap: str
+) -> None:
+    topic = create_topic(bootstrap, partitions=3)
+    rows = spark.range(3_000).selectExpr("concat('k', id % 7) key", "3000 - id number")
+    sorted_rows = rows.repartition(4, "key").sortWithinPartitions("key", "number")
+    write(sorted_rows.selectExpr("key", "cast(number as string) value"), bootstrap, topic)
+    numbers: dict[bytes, list[int]] = {}
+    for message in committed(bootstrap, topic, 3):
+        numbers.setdefault(message.key(), []).append(int(message.value()))
+    assert sum(map(len, numbers.values())) == 3_000
+    assert all(found == sorted(found) for found in numbers.values())
+    assert len(numbers) == 7
+
+
 def test_a_broker_that_is_not_there_is_named(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match=r"nothing listens on localhost:1\b"):
         write(spark.sql("select 'x' as value"), "localhost:1", "t")

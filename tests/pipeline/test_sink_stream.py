@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
 
 from ottla import pipeline
+from ottla.protocol.apis.describe_sinks import DescribeSinksRequest
 from ottla.protocol.apis.reset_sink import ResetSinkRequest
+from ottla.protocol.errors import ErrorCode
 from tests.pipeline.kills.mutants import MUTANTS
 from tests.pipeline.lines_job import LinesJob, asked
 from tests.support.clients import create_topic, unique_name
@@ -58,6 +60,9 @@ def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
         job.finish(named)
     finally:
         job.spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert job.written() == ["a", "b"]
+    job.forget_commit(0)
+    job.run()  # with the option, by which they can be read
     assert job.written() == ["a", "b"]
 
 
@@ -114,6 +119,10 @@ def test_a_failed_batch_leaves_nothing_and_the_next_run_writes_it(job: LinesJob)
     with pytest.raises(StreamingQueryException, match="no more"):
         job.run(failing)
     assert job.written() == []
+    misplaced = job.lines().selectExpr("value", "if(value = 'v99', 9, 0) partition")
+    with pytest.raises(StreamingQueryException, match="the column partition has 9"):
+        job.run(misplaced)  # found out after the task has opened its slot
+    assert job.written() == []
     assert job.open_slots() == 0
     job.run()
     assert len(job.written()) == 100
@@ -155,6 +164,52 @@ def test_several_frames_count_together(job: LinesJob) -> None:
     job.given("c", "worse")
     job.finish(pipeline.write_stream(job.lines(), options, branches(job, other)))
     assert (job.written(), job.written(other)) == (["a", "b", "c"], ["bad", "worse"])
+
+
+def test_a_batch_of_no_frames_moves_the_ledger(job: LinesJob) -> None:
+    options = {
+        "kafka.bootstrap.servers": job.bootstrap,
+        "checkpointLocation": str(job.checkpoint),
+    }
+    job.given("a")
+    job.finish(pipeline.write_stream(job.lines(), options, lambda batch: {}))
+    assert job.committed_batch() == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        (["value other"], "has no column value"),
+        (["1 value"], "value is of type int and must be string or binary"),
+    ],
+)
+def test_a_frame_that_cannot_be_written_says_why(
+    job: LinesJob, columns: list[str], sentence: str
+) -> None:
+    job.given("a")
+    with pytest.raises(StreamingQueryException, match=sentence):
+        job.run(job.lines().selectExpr(*columns))
+    assert job.written() == []
+    job.run()
+    assert job.written() == ["a"]
+
+
+def test_a_frame_that_is_written_inside_a_batch_is_a_write_of_its_own(job: LinesJob) -> None:
+    def write_twice(batch: DataFrame, number: int) -> None:
+        for _ in range(2):
+            batch.write.format("ottla").options(**job.options).mode("append").save()
+
+    def run() -> None:
+        writer = job.lines().writeStream.foreachBatch(write_twice)
+        job.finish(writer.option("checkpointLocation", str(job.checkpoint)))
+
+    job.given("a")
+    run()
+    job.forget_commit(0)
+    run()
+    assert job.written() == ["a"] * 4, "the same batch, four times written"
+    unknown = asked(job.bootstrap, job.query_id, DescribeSinksRequest(sink_ids=[job.query_id]))
+    assert unknown.sinks[0].error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
 def test_a_frame_that_fails_takes_the_others_with_it(job: LinesJob) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.clients import unique_name
+from tests.support.requirements import requires
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,3 +63,20 @@ def test_columns_of_ones_own(spark: SparkSession, bootstrap: str, topic: str) ->
 def test_a_java_keystore(spark: SparkSession, bootstrap: str) -> None:
     with pytest.raises(Exception, match="keytool -importkeystore"):
         frame(spark, bootstrap, subscribe="t", **{"kafka.ssl.keystore.location": "/k.jks"})
+
+
+def test_a_pyspark_that_is_too_old() -> None:
+    requires("java", "maven")
+    from tools import spark_jvm
+
+    [packages] = spark_jvm.python().parents[1].glob("lib/python*/site-packages")
+    read = "DefaultSource({'kafka.bootstrap.servers': 'localhost:9092', 'subscribe': 't'}).schema()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"from pyspark_ottla import DefaultSource; {read}"],
+        env={"PYTHONPATH": str(packages)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "pyspark 4.0.0 is too old, 4.2 is the first" in done.stderr

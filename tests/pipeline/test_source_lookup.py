@@ -1,15 +1,18 @@
 """What the driver asks the brokers before it plans a read."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 
+from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
+from ottla.pipeline.offsets import LATEST_BOUND, Bound
 from ottla.pipeline.source_lookup import Lookup
 from ottla.pipeline.source_options import read_source_options
-from tests.pipeline.topics import add_partitions
-from tests.support.clients import create_topic, produce
+from tests.pipeline.topics import add_partitions, delete_topic
+from tests.support.clients import create_topic, produce, unique_name
 
 pytestmark = pytest.mark.compat
 
@@ -55,6 +58,30 @@ def test_offsets_at_the_ends_and_by_time(lookup: Callable[..., Lookup], bootstra
     assert look.latest([one]) == {one: 3}
     assert look.since({one: 1001}) == {one: 1}
     assert look.since({one: 2000}) == {one: -1}
+
+
+def test_a_topic_that_is_deleted_between_two_looks(
+    lookup: Callable[..., Lookup], bootstrap: str, topic: str
+) -> None:
+    seldom = {"subscribe": topic, "partition.metadata.cache.ttl.ms": "3600000"}
+    strict, lax = lookup(**seldom), lookup(**seldom, failOnDataLoss="false")
+    known = strict.partitions()
+    assert lax.partitions() == known
+    delete_topic(bootstrap, topic)
+    with pytest.raises(OttlaError, match=f"there is no partition {topic}-0 .*failOnDataLoss=false"):
+        strict.latest(known)
+    for bound in (LATEST_BOUND, Bound(by_time=True, everywhere=0)):
+        assert lax.resolved("startingOffsets", bound, "error").offsets == {}
+
+
+def test_a_topic_that_is_gone_is_waited_for_once(
+    lookup: Callable[..., Lookup], bootstrap: str, topic: str
+) -> None:
+    lax = lookup(subscribe=f"{topic},{unique_name('gone')}", failOnDataLoss="false")
+    began = time.monotonic()
+    looks = [lax.partitions() for _ in range(20)]
+    assert looks == [[TopicPartition(topic, 0)]] * 20
+    assert time.monotonic() - began < 10, "a second for the first look, none for the others"
 
 
 def test_internal_topics_match_no_pattern(lookup: Callable[..., Lookup], bootstrap: str) -> None:

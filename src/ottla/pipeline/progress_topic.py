@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pyspark import SparkFiles
 
-from ottla.base.errors import ApiError, OttlaError
+from ottla.base.errors import ApiError
 from ottla.base.log import logger
 from ottla.client.administration.topics import NewTopic
 from ottla.client.producer import Producer
@@ -70,7 +70,8 @@ class ProgressTopic:
                 self._producer = self._connected()
             if self._producer is not None:
                 self._producer.send(PIPELINES_TOPIC, value, key=key.encode()).result()
-        except OttlaError as error:
+        except Exception as error:
+            # Of whatever kind, such as too many open files: somebody may wait for this thread.
             self._retry_at = time.monotonic() + _AFTER_FAILURE_S
             self._complain(error)
 
@@ -86,7 +87,7 @@ class ProgressTopic:
             raise made
         return Producer(self._client, max_block_ms=_LONGEST_MS)
 
-    def _complain(self, error: OttlaError) -> None:
+    def _complain(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
             where = self._client["bootstrap.servers"]

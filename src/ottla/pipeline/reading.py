@@ -47,7 +47,11 @@ class DataLoss(OttlaError):
 
 
 class _NothingYet(OttlaError):
-    """The leader has less than was promised."""
+    """The leader has nothing for readers where something was promised."""
+
+
+class _Shorter(_NothingYet):
+    """Its log ends before what was promised."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +110,7 @@ class _RangeReader:
                 data = self._attempt()
                 if data is None or data.records:
                     return data
-                failure: Exception = _NothingYet(
-                    f"its log reaches to offset {data.high_watermark} now, though it reached to "
-                    f"{self._end} when this read was planned"
-                )
+                failure: Exception = self._nothing(data)
             except DataLoss:
                 raise
             except OttlaError as error:
@@ -123,6 +124,17 @@ class _RangeReader:
             self._brokers.forget(self._partition)
             attempt += 1
             time.sleep(min(1.0, 0.05 * 2 ** min(attempt, 5)) * random.uniform(0.8, 1.2))
+
+    def _nothing(self, data: PartitionData) -> _NothingYet:
+        if self._how.read_committed and data.high_watermark >= self._end:
+            return _NothingYet(
+                f"a transaction is still open at offset {data.last_stable_offset}, before the end of "
+                f"this read at {self._end}; see ottla doctor or kafka-transactions for who holds it"
+            )
+        return _Shorter(
+            f"its log reaches to offset {data.high_watermark} now, though it reached to "
+            f"{self._end} when this read was planned"
+        )
 
     def _attempt(self) -> PartitionData | None:
         if self._sent_for != self._position:
@@ -224,10 +236,16 @@ class _RangeReader:
         return passing and waited_ms < self._how.timeout_ms
 
     def _may_pass_over(self, failure: Exception) -> bool:
-        if self._how.fail_on_data_loss or not _is_unknown(failure):
+        if self._how.fail_on_data_loss:
             return False
-        warnings.warn(f"{self._partition} was deleted, and is passed over", stacklevel=2)
-        return True
+        if _is_unknown(failure):
+            warnings.warn(f"{self._partition} was deleted, and is passed over", stacklevel=2)
+            return True
+        if isinstance(failure, _Shorter):
+            said = f"{self._partition} is shorter than it was: {failure}"
+            warnings.warn(f"{said}; what is gone is passed over", stacklevel=2)
+            return True
+        return False
 
     def _corrupt(self, position: int, why: str) -> ProtocolError:
         return ProtocolError(
@@ -239,6 +257,8 @@ class _RangeReader:
         where = f"{self._partition} could not be read from offset {self._position} on"
         if _is_unknown(failure):
             return DataLoss(f"{where}: the topic was deleted. {HOW_TO_ACCEPT_LOSS}")
+        if isinstance(failure, _Shorter):
+            return DataLoss(f"{where}: {failure}. {HOW_TO_ACCEPT_LOSS}")
         return OttlaError(
             f"{where}, within {waited_ms:.0f} ms: {failure}; kafkaConsumer.pollTimeoutMs is the longest wait"
         )

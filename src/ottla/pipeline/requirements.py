@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from ottla.base.errors import OttlaError
 
 OLDEST_PYSPARK: Final = (4, 2)
 OLDEST_JAVA: Final = 17
+_IMPORTED: Final = ("numba", "numpy", "pyarrow")
 _ANSWER_WITHIN_S: Final = 30.0
 _INSTALL: Final = "pip install 'ottla[spark]'"
 _GET_JAVA: Final = (
@@ -32,12 +33,20 @@ def require_spark() -> None:
     require_java()
 
 
+def require_packages() -> None:
+    """Raise SparkUnavailable unless all that `format("ottla")` imports is there, and new enough."""
+    require_pyspark()
+    if missing := [name for name in _IMPORTED if find_spec(name) is None]:
+        raise SparkUnavailable(
+            f"format('ottla') needs {' and '.join(missing)}, which is not installed: {_INSTALL}"
+        )
+
+
 def require_pyspark() -> str:
     """The version of pyspark."""
-    try:
-        found = version("pyspark")
-    except PackageNotFoundError:
-        raise SparkUnavailable(f"pyspark is not installed: {_INSTALL}") from None
+    found = _pyspark_version()
+    if found is None:
+        raise SparkUnavailable(f"pyspark is not installed: {_INSTALL}")
     if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PYSPARK:
         oldest = ".".join(map(str, OLDEST_PYSPARK))
         raise SparkUnavailable(
@@ -72,6 +81,15 @@ def java_version(banner: str) -> int | None:
     """The number that people call a Java by, from what `java -version` prints."""
     match = re.search(r'version "(?:1\.)?(\d+)', banner)
     return None if match is None else int(match[1])
+
+
+def _pyspark_version() -> str | None:
+    # Not what pip knows: a distribution of Spark brings a pyspark of its own.
+    try:
+        from pyspark import __version__
+    except ImportError:
+        return None
+    return str(__version__)
 
 
 def _java() -> str:

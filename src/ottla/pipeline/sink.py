@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -28,8 +28,10 @@ from ottla.pipeline.sink_commit import (
     commit_parts,
     newest_generation,
     row_count,
+    run_of,
 )
-from ottla.pipeline.sink_digest import batch_digest, query_id_of
+from ottla.pipeline.sink_digest import batch_digest, query_id_of, row_digest
+from ottla.pipeline.sink_driver import driver_process
 from ottla.pipeline.sink_message import Claim, PartMessage, write_stage
 from ottla.pipeline.sink_options import (
     AT_LEAST_ONCE,
@@ -39,7 +41,7 @@ from ottla.pipeline.sink_options import (
     read_sink_options,
 )
 from ottla.pipeline.sink_schema import sink_columns
-from ottla.pipeline.sink_work import Attempt, Work, check_parts
+from ottla.pipeline.sink_work import Attempt, Work, check_parts, generation_of
 from ottla.pipeline.writing_link import link_to
 
 if TYPE_CHECKING:
@@ -113,37 +115,53 @@ class BatchSink(DataSourceArrowWriter):
 class StreamSink(DataSourceStreamArrowWriter):
     """One batch of a stream."""
 
-    def __init__(self, work: Work, options: SinkOptions, *, once: bool) -> None:
+    def __init__(
+        self, work: Work, options: SinkOptions, warnings: list[str], *, once: bool
+    ) -> None:
         self._work = work
         self._options = options
+        self._warnings = warnings
         self._once = once
+        self._driver = driver_process()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one part of the batch."""
-        claim = _streaming_claim(self._options.sink_id) if self._once else None
+        claim = _streaming_claim(self._options.sink_id, self._driver) if self._once else None
         return _written(iterator, self._work, claim)
 
     def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Make all parts of the batch count."""
+        self._warn()
         parts = _parts(messages)
         check_parts(parts, self._work)
         claim = claim_of(parts)
         query_id = "" if claim is None else claim.query_id
-        location = self._options.checkpoint_location
-        digest = batch_digest(query_id, location, batch_id, row_count(parts))
-        commit_parts(self._work.settings, parts, digest, self._work.timeout_ms)
+        location, rows = self._options.checkpoint_location, row_count(parts)
+        commit_parts(
+            self._work.settings,
+            parts,
+            batch_digest(query_id, location, batch_id, rows),
+            self._work.timeout_ms,
+            other_digest=row_digest(query_id, rows),
+        )
 
     def abort(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Give all parts of the batch up."""
+        self._warn()
         parts = _parts(messages)
         claim, settings = claim_of(parts), self._work.settings
         if claim is not None:
             abort_parts(settings, claim, newest_generation(parts))
         elif self._once and self._work.slots is None:
-            # Only the tasks know the run; the sink's name is also in the checkpoint.
+            # Only the tasks know the run; its driver is known here, and the sink's name is in the checkpoint.
             named = self._options.sink_id or query_id_of(self._options.checkpoint_location)
-            if named is not None:
-                abort_unheard(settings, named, batch_id)
+            if named is not None and self._driver is not None:
+                abort_unheard(settings, named, self._driver, batch_id)
+
+    def _warn(self) -> None:
+        # Two processes make this writer for each batch, one to plan it and one to end it: only the second speaks.
+        for sentence in self._warnings:
+            _warn_once(sentence)
 
 
 def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchSink:
@@ -167,18 +185,24 @@ def batch_sink(options: Mapping[str, str], schema: StructType, overwrite: bool) 
     if group is not None:
         found = Group.read(group)
         return BatchSink(work, found.claim if once else None, read, found.stage)
-    return BatchSink(work, _batch_claim(read) if once else None, read, None)
+    return BatchSink(work, _batch_claim(read, work) if once else None, read, None)
 
 
 def stream_sink(options: Mapping[str, str], schema: StructType) -> StreamSink:
     """The writer of a stream's batch; runs on the driver, before each batch and before its commit."""
     read = read_sink_options(options, streaming=True)
-    work, once = _work(read, schema)
-    return StreamSink(work, read, once=once)
+    warnings: list[str] = []
+    work, once = _work(read, schema, warnings.append)
+    return StreamSink(work, read, warnings, once=once)
 
 
-def settle_delivery(read: SinkOptions) -> tuple[ProducerSettings, bool]:
-    """The producer's settings, and whether rows are written exactly once, as asked for or as the brokers can."""
+def settle_delivery(
+    read: SinkOptions, warn: Callable[[str], None] | None = None
+) -> tuple[ProducerSettings, bool]:
+    """The producer's settings, and whether rows are written exactly once, as asked for or as the brokers can.
+
+    What is to be said to the user goes to `warn`; without it, it is said at once, and once in a process.
+    """
     settings = read.producer()
     if read.delivery == AT_LEAST_ONCE:
         return settings, False
@@ -187,7 +211,7 @@ def settle_delivery(read: SinkOptions) -> tuple[ProducerSettings, bool]:
     if read.delivery == EXACTLY_ONCE:
         _check_slots(read)
         return exactly_once(settings), True
-    _warn_once(
+    (warn or _warn_once)(
         "rows are written at least once: the brokers do not know transaction groups, as Apache "
         f"Kafka does not ({read.bootstrap_servers}); delivery=at_least_once says that this is meant"
     )
@@ -206,11 +230,13 @@ def _check_slots(read: SinkOptions) -> None:
         )
 
 
-def _work(read: SinkOptions, schema: StructType) -> tuple[Work, bool]:
+def _work(
+    read: SinkOptions, schema: StructType, warn: Callable[[str], None] | None = None
+) -> tuple[Work, bool]:
     columns = sink_columns(schema, read.topic)
     if read.without_meaning:
-        _warn_once(meaningless(read.without_meaning))
-    settings, once = settle_delivery(read)
+        (warn or _warn_once)(meaningless(read.without_meaning))
+    settings, once = settle_delivery(read, warn)
     slots = read.slots if once and not link_to(settings).has_sinks() else None
     return Work(settings, columns, read.timeout_ms, slots), once
 
@@ -221,20 +247,23 @@ def _warn_once(sentence: str) -> None:
         log.warning(sentence)
 
 
-def _batch_claim(read: SinkOptions) -> Claim:
+def _batch_claim(read: SinkOptions, work: Work) -> Claim:
     # Never from a stream's properties: a frame written inside foreachBatch is a write of its own.
     run_id = str(uuid4())
-    if read.txn_app_id is None or read.txn_version is None:
-        return Claim(run_id, run_id, 0, ephemeral=True)
-    return Claim(read.txn_app_id, run_id, read.txn_version, skip_older=True)
+    if read.txn_app_id is not None and read.txn_version is not None:
+        return Claim(read.txn_app_id, run_id, read.txn_version, skip_older=True)
+    claim = Claim(run_id, run_id, 0, ephemeral=True)
+    return replace(claim, generation=generation_of(link_to(work.settings), claim, work.timeout_ms))
 
 
-def _streaming_claim(sink_id: str | None) -> Claim:
+def _streaming_claim(sink_id: str | None, driver: str | None = None) -> Claim:
     context = _context()
     query_id, run_id = context.getLocalProperty(QUERY_ID), context.getLocalProperty(RUN_ID)
     batch = context.getLocalProperty(BATCH_ID)
     if query_id is None or run_id is None or batch is None:
         raise OttlaError("this task belongs to no batch of a stream; write with spark.write")
+    if driver is not None:
+        run_id = run_of(run_id, driver)
     return Claim(sink_id or query_id, run_id, int(batch), query_id)
 
 

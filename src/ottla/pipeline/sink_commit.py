@@ -30,10 +30,19 @@ def claim_of(messages: Sequence[PartMessage]) -> Claim | None:
 
 
 def commit_parts(
-    settings: ProducerSettings, messages: Sequence[PartMessage], digest: str, timeout_ms: int
+    settings: ProducerSettings,
+    messages: Sequence[PartMessage],
+    digest: str,
+    timeout_ms: int,
+    *,
+    other_digest: str | None = None,
+    claim: Claim | None = None,
 ) -> None:
-    """Make the parts count; returns once that is certain, raises if it cannot be."""
-    claim = claim_of(messages)
+    """Make the parts count; returns once that is certain, raises if it cannot be.
+
+    A batch that was skipped may be known by `other_digest` as well. `claim` is theirs, also if there is no part.
+    """
+    claim = claim or claim_of(messages)
     if claim is None:
         return  # at least once: what was written counts already
     link = link_to(settings)
@@ -41,13 +50,20 @@ def commit_parts(
     if generation == NO_GENERATION:
         generation = generation_of(link, claim, timeout_ms)
     slots = [message.slot for message in messages if message.slot is not None]
+    groups, which = TxnGroups(link.cluster), (claim.sink_id, generation, claim.batch)
+
+    async def commit() -> None:
+        try:
+            await groups.commit(*which, digest, slots, timeout_ms=timeout_ms)
+        except ApiError as error:
+            differs = error.code == ErrorCode.SINK_BATCH_DIFFERS
+            if slots or other_digest is None or not differs:
+                raise
+            await groups.commit(*which, other_digest, slots, timeout_ms=timeout_ms)
+
     sink_steps.reached(sink_steps.BEFORE_COMMIT, claim.sink_id)
     try:
-        link.run(
-            TxnGroups(link.cluster).commit(
-                claim.sink_id, generation, claim.batch, digest, slots, timeout_ms=timeout_ms
-            )
-        )
+        link.run(commit())
     except ApiError as error:
         older = error.code == ErrorCode.CHECKPOINT_BEHIND_SINK
         if slots or not (older and claim.skip_older):
@@ -69,13 +85,22 @@ def abort_parts(settings: ProducerSettings, claim: Claim | None, generation: int
         log.warning("a failed batch was not aborted at once", sink=claim.sink_id, why=error)
 
 
-def abort_unheard(settings: ProducerSettings, sink_id: str, batch: int) -> None:
-    """Give up a stream's batch of which no task told anything; only one that is still open, and of no later run."""
+def run_of(run_id: str, driver: str) -> str:
+    """The name of a run that also tells its driver."""
+    return f"{run_id}@{driver}"
+
+
+def abort_unheard(settings: ProducerSettings, sink_id: str, driver: str, batch: int) -> None:
+    """Give up a stream's batch of which no task told anything, if it is open, and of a run of this driver.
+
+    Another driver may have taken over from this one, and may be writing the same batch.
+    """
     link = link_to(settings)
     groups = TxnGroups(link.cluster)
     try:
         found = link.run(groups.describe(sink_id))
-        if any(slot.batch == batch for slot in found.slots):
+        is_mine = found.run_id.endswith(run_of("", driver))
+        if is_mine and any(slot.batch == batch for slot in found.slots):
             link.run(groups.abort(sink_id, found.generation, timeout_ms=_ABORT_TIMEOUT_MS))
     except OttlaError as error:
         log.warning("a failed batch was not aborted at once", sink=sink_id, why=error)

@@ -26,6 +26,8 @@ class Claim:
     ephemeral: bool = False
     skip_older: bool = False
     """Whether a batch below the last committed one was written already, and is no mistake."""
+    generation: int = NO_GENERATION
+    """Known of an ephemeral sink, which only the driver opens: a task must not bring back one that is over."""
 
 
 @dataclass(frozen=True)

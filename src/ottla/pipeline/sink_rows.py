@@ -54,9 +54,12 @@ def prepared(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
 class Router:
     """Knows where rows go; `count_of` tells how many partitions a topic has."""
 
-    def __init__(self, columns: SinkColumns, count_of: Callable[[str], int]) -> None:
+    def __init__(
+        self, columns: SinkColumns, count_of: Callable[[str], int], *, ignore_keys: bool = False
+    ) -> None:
         self._columns = columns
         self._count_of = count_of
+        self._by_key = columns.has_key and not ignore_keys
         # Tasks begin anywhere, so that small ones do not all write to the first partition.
         self._turn = random.randrange(1 << 16)
 
@@ -65,7 +68,7 @@ class Router:
     ) -> Iterator[tuple[TopicPartition, Rows]]:
         """Each partition and its rows; `written` is what `prepared` made of the batch."""
         named = self._named(batch)
-        keys = written.column("key") if self._columns.has_key else None
+        keys = written.column("key") if self._by_key else None
         for topic, rows in self._by_topic(batch):
             count = self._count_of(topic)
             numbers = self._numbers(topic, count, keys, named, batch.num_rows, rows)
@@ -98,6 +101,11 @@ class Router:
         column = batch.column("partition")
         if column.null_count == len(column):
             return None
+        lowest = pc.min(column).as_py()
+        if lowest < 0:
+            raise OttlaError(
+                f"the column partition has {lowest}, and partitions are numbered from 0; null has a row go by its key"
+            )
         named: np.ndarray[Any, Any] = pc.fill_null(column, _NOWHERE).to_numpy(zero_copy_only=False)
         return named
 
@@ -129,10 +137,9 @@ class Router:
 
 
 def _check_named(topic: str, count: int, named: np.ndarray[Any, Any]) -> None:
-    if named.min() < _NOWHERE or named.max() >= count:
-        wrong = named.min() if named.min() < _NOWHERE else named.max()
+    if named.max() >= count:
         raise OttlaError(
-            f"the column partition has {wrong}, but topic {topic} has the partitions 0 to {count - 1}; "
+            f"the column partition has {named.max()}, but topic {topic} has the partitions 0 to {count - 1}; "
             "leave the column out to have rows go by their keys"
         )
 

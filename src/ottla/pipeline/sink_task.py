@@ -1,12 +1,13 @@
 """What one task does: find out whether its part is needed, write it, and tell the driver how.
 
-A task never ends its transaction. While it writes, the coordinator hears from it, so that a slow task is not taken for
-a lost one.
+A task never ends its transaction. While it gets on, the coordinator hears from it, so that a slow task is not taken for
+a lost one; of one that hangs it hears nothing once the time-out has passed, and gives the batch up after another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -33,32 +34,61 @@ log = logger(__name__)
 SIGNS_PER_TIMEOUT: Final = 10
 
 
+class _Progress:
+    """When a task last got on: it was given rows, or a broker has written some."""
+
+    def __init__(self, timeout_ms: int) -> None:
+        self._timeout_s = timeout_ms / 1000
+        self.note()
+
+    def note(self) -> None:
+        """Now."""
+        self._noted_s = time.monotonic()
+
+    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches, each of them noted."""
+        for batch in batches:
+            self.note()
+            yield batch
+
+    @property
+    def hangs(self) -> bool:
+        """Whether nothing was noted for as long as the time-out."""
+        return time.monotonic() - self._noted_s > self._timeout_s
+
+
 def write_part(
     batches: Iterable[pa.RecordBatch], work: Work, claim: Claim | None, attempt: Attempt
 ) -> PartMessage:
     """Write what a task was given; with a claim exactly once, without one at least once."""
     keep_memory()
     link = link_to(work.settings)
-    left = iter(batches)
+    progress = _Progress(work.timeout_ms)
+    left = progress.of(batches)
     if claim is None:
-        return PartMessage(None, _write(left, work, link, None))
+        return PartMessage(None, _write(left, work, link, None, progress))
     groups = TxnGroups(link.cluster)
 
     def run_lives() -> Awaitable[object]:
-        return groups.open_sink(
+        return groups.keep_alive(
             claim.sink_id, claim.run_id, timeout_ms=work.timeout_ms, ephemeral=claim.ephemeral
         )
 
     # What other tasks have written must not be given up while this one waits for its first row.
-    with _signs_of_life(link, work, run_lives):
+    with _signs_of_life(link, work, progress, run_lives):
         first = next((batch for batch in left if batch.num_rows), None)
     if first is None:
         return PartMessage(claim, 0)
-    return _write_once(chain((first,), left), work, link, claim, attempt)
+    return _write_once(chain((first,), left), work, link, claim, attempt, progress)
 
 
 def _write_once(
-    rows: Iterable[pa.RecordBatch], work: Work, link: Link, claim: Claim, attempt: Attempt
+    rows: Iterable[pa.RecordBatch],
+    work: Work,
+    link: Link,
+    claim: Claim,
+    attempt: Attempt,
+    progress: _Progress,
 ) -> PartMessage:
     groups = TxnGroups(link.cluster)
     try:
@@ -71,8 +101,8 @@ def _write_once(
             raise
         return _skipped(rows, claim)
     sink_steps.reached(sink_steps.SLOT_OPENED, claim.sink_id)
-    with _signs_of_life(link, work, lambda: groups.open_slot(*which)):
-        count = _write(rows, work, link, slot, claim.sink_id)
+    with _signs_of_life(link, work, progress, lambda: groups.open_slot(*which)):
+        count = _write(rows, work, link, slot, progress, claim.sink_id)
     sink_steps.reached(sink_steps.PART_WRITTEN, claim.sink_id)
     return PartMessage(claim, count, generation, slot)
 
@@ -91,9 +121,14 @@ def _skipped(rows: Iterable[pa.RecordBatch], claim: Claim) -> PartMessage:
 
 
 def _write(
-    rows: Iterable[pa.RecordBatch], work: Work, link: Link, slot: Slot | None, sink_id: str = ""
+    rows: Iterable[pa.RecordBatch],
+    work: Work,
+    link: Link,
+    slot: Slot | None,
+    progress: _Progress,
+    sink_id: str = "",
 ) -> int:
-    with TaskProducer(link, slot) as producer:
+    with TaskProducer(link, slot, on_written=progress.note) as producer:
         return send_rows(rows, work, producer, sink_id, transactional=slot is not None)
 
 
@@ -110,7 +145,8 @@ def send_rows(
     codec, level = Codec[settings.compression_type.upper()], settings.compression_level
     most = min(settings.batch_size, settings.max_request_size)
     count = 0
-    router = Router(work.columns, producer.partitions)
+    ignore_keys = settings.partitioner_ignore_keys
+    router = Router(work.columns, producer.partitions, ignore_keys=ignore_keys)
     for chunk in chunks(rows):
         written = prepared(chunk, work.columns)
         for target, which in router.routes(chunk, written):
@@ -134,10 +170,14 @@ def send_rows(
 
 
 @contextmanager
-def _signs_of_life(link: Link, work: Work, sign: Callable[[], Awaitable[object]]) -> Iterator[None]:
+def _signs_of_life(
+    link: Link, work: Work, progress: _Progress, sign: Callable[[], Awaitable[object]]
+) -> Iterator[None]:
     async def signs() -> None:
         while True:
             await asyncio.sleep(work.timeout_ms / SIGNS_PER_TIMEOUT / 1000)
+            if progress.hangs:
+                continue  # that the process lives is no sign that the batch will ever end
             try:
                 await sign()
             except OttlaError as error:

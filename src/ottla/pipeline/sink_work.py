@@ -8,7 +8,7 @@ from typing import Final
 
 from ottla.base.errors import OttlaError
 from ottla.client.producer_settings import ProducerSettings
-from ottla.pipeline.sink_message import Claim, PartMessage
+from ottla.pipeline.sink_message import NO_GENERATION, Claim, PartMessage
 from ottla.pipeline.sink_schema import SinkColumns
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing_link import Link
@@ -48,7 +48,9 @@ def check_parts(parts: Sequence[PartMessage], work: Work) -> None:
 
 
 def generation_of(link: Link, claim: Claim, timeout_ms: int) -> int:
-    """The generation of the claim's run; asked for once in a process."""
+    """The generation of the claim's run; asked for once in a process, unless the driver has told it."""
+    if claim.generation != NO_GENERATION:
+        return claim.generation
     key = (id(link), claim.sink_id, claim.run_id)
     found = _generations.get(key)
     if found is None:

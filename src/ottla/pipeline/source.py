@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from ottla.base.errors import ConfigError
 from ottla.pipeline.options import meaningless
+from ottla.pipeline.requirements import require_packages
 from ottla.pipeline.schema import source_schema
 from ottla.pipeline.source_options import SourceOptions, for_batch, for_stream, read_source_options
 
@@ -29,6 +30,7 @@ class OttlaSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of a read; Spark asks once, so this is where a warning is said once."""
+        require_packages()
         options = self._read_options()
         if options.without_meaning:
             warnings.warn(meaningless(options.without_meaning), stacklevel=2)
@@ -36,24 +38,28 @@ class OttlaSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For spark.read."""
+        require_packages()
         from ottla.pipeline.source_batch import BatchReader
 
         return BatchReader(for_batch(self._checked(schema)))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """For spark.readStream."""
+        require_packages()
         from ottla.pipeline.stream import StreamReader
 
         return StreamReader(for_stream(self._checked(schema)))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For df.write."""
+        require_packages()
         from ottla.pipeline.sink import batch_sink
 
         return batch_sink(dict(self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         """For df.writeStream; `overwrite` is Spark's word for the output mode complete."""
+        require_packages()
         from ottla.pipeline.sink import stream_sink
 
         return stream_sink(dict(self.options), schema)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from ottla.base.ids import TopicPartition
-from ottla.pipeline.offsets import Offsets
-from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, Reading, read_range
+from ottla.pipeline.reading import Reading, read_range
+from ottla.pipeline.source_bounds import ending_offsets, starting_offsets
 from ottla.pipeline.source_filters import Limits
 from ottla.pipeline.source_lookup import NO_RECORD_AS_LATE, Lookup
 from ottla.pipeline.source_options import SourceOptions
@@ -82,9 +81,8 @@ class BatchReader(DataSourceReader):
         return read_range(partition.range, self._reading)
 
     def _ranges(self, lookup: Lookup) -> list[Range]:
-        assert self._options.ending is not None
-        end = lookup.resolved("endingOffsets", self._options.ending, "latest")
-        return ranges_between(starting_offsets(lookup, self._options), end)
+        end = ending_offsets(lookup, self._options)
+        return ranges_between(starting_offsets(lookup, self._options).offsets, end)
 
     def _limited(self, ranges: list[Range], lookup: Lookup) -> list[Range]:
         left = [self._limits.within(each) for each in ranges if self._limits.allows(each)]
@@ -94,7 +92,7 @@ class BatchReader(DataSourceReader):
         return [
             each._replace(start=max(each.start, since[each.partition]))
             for each in left
-            if since[each.partition] != NO_RECORD_AS_LATE
+            if since.get(each.partition, NO_RECORD_AS_LATE) != NO_RECORD_AS_LATE
         ]
 
 
@@ -107,21 +105,3 @@ def reading(options: SourceOptions) -> Reading:
         fail_on_data_loss=options.fail_on_data_loss,
         timeout_ms=options.poll_timeout_ms,
     )
-
-
-def starting_offsets(lookup: Lookup, options: SourceOptions) -> Offsets:
-    """Where to begin; where offsets that were asked for are gone, at the first there are, if that is allowed."""
-    bound = options.starting
-    assert bound is not None
-    start = lookup.resolved("startingOffsets", bound, options.starting_time_strategy)
-    if bound.by_time or not bound.each:
-        return start
-    earliest = lookup.earliest(start)
-    lost = {each: offset for each, offset in start.items() if offset < earliest[each]}
-    if lost:
-        each, offset = min(lost.items())
-        said = f"offset {offset} of {each} is gone: its log begins at {earliest[each]}"
-        if options.fail_on_data_loss:
-            raise DataLoss(f"{said}. {HOW_TO_ACCEPT_LOSS}")
-        warnings.warn(f"{said}; what is gone is passed over", stacklevel=2)
-    return {each: max(offset, earliest[each]) for each, offset in start.items()}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.base.ids import TopicPartition
+from ottla.client.administration.base import Outcome
+from ottla.client.administration.offsets import ListedOffset
 from ottla.client.errors import api_error, error_code
 from ottla.client.settings import AdminSettings, is_known
 from ottla.client.sync_admin import SyncAdmin
@@ -22,6 +24,13 @@ _SETTLING_S: Final = 1.0
 _LOOK_AGAIN_S: Final = 0.1
 
 
+class Resolved(NamedTuple):
+    """Offsets, and in which partitions they are the end of the log as it is now."""
+
+    offsets: Offsets
+    at_end: frozenset[TopicPartition]
+
+
 class Lookup:
     """One connection of the driver to the cluster, and the subscription it resolves."""
 
@@ -30,6 +39,7 @@ class Lookup:
         self.admin = SyncAdmin(_admin_settings(options))
         self._partitions: list[TopicPartition] = []
         self._looked_at = -float("inf")
+        self._absent: set[str] = set()
 
     def close(self) -> None:
         """Close all connections."""
@@ -65,7 +75,7 @@ class Lookup:
         for topic in found:
             if topic.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 if self.options.fail_on_data_loss:
-                    raise OttlaError(self._missing(topic.name))
+                    raise OttlaError(self._missing(f"topic {topic.name}"))
             elif topic.error:
                 raise api_error(
                     topic.error, f"topic {topic.name}: {error_code(topic.error).message}"
@@ -73,19 +83,23 @@ class Lookup:
         return [topic for topic in found if not topic.error]
 
     def _settled(self, wanted: list[str]) -> list[Topic]:
-        """The topics; what is wrong with one may pass, as while a leader is elected or word spreads."""
+        """The topics; what is wrong with one may pass, as while a leader is elected or word spreads.
+
+        One that was waited for in vain is not waited for with each look of a stream that goes on without it.
+        """
         deadline = time.monotonic() + _SETTLING_S
         while True:
             view = self._refreshed(wanted)
             found = [view.topics[name] for name in wanted if name in view.topics]
-            passing = [t for t in found if t.error and error_code(t.error).retriable]
-            if not passing or time.monotonic() > deadline:
+            wrong = {t.name for t in found if t.error and error_code(t.error).retriable}
+            if not wrong - self._absent or time.monotonic() > deadline:
+                self._absent = wrong
                 return found
             time.sleep(_LOOK_AGAIN_S)
 
-    def _missing(self, topic: str) -> str:
+    def _missing(self, what: str) -> str:
         return (
-            f"there is no topic {topic} at {self.options.bootstrap_servers}; create it, or check the "
+            f"there is no {what} at {self.options.bootstrap_servers}; create it, or check the "
             "option that names it (if it was deleted while a query ran, start the query with another "
             "checkpointLocation, or with failOnDataLoss=false)"
         )
@@ -97,7 +111,7 @@ class Lookup:
         cluster = self.admin.twin.cluster
         return self.admin.thread.run(cluster.retried(lambda: cluster.refresh(topics)))
 
-    # --- offsets
+    # --- offsets: of a partition that was deleted meanwhile there are none, unless that is an error
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         """The first offsets there are."""
@@ -107,17 +121,22 @@ class Lookup:
         """The ends of partitions; under read_committed, of what is decided."""
         return self._listed(dict.fromkeys(partitions, LATEST))
 
+    def log_ends(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        """The ends of partitions, undecided transactions included."""
+        return self._listed(dict.fromkeys(partitions, LATEST), read_committed=False)
+
     def since(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """The first offsets at or after times in ms, NO_RECORD_AS_LATE where there are none."""
         return self._listed(times)
 
-    def resolved(self, option: str, bound: Bound, strategy: str) -> Offsets:
+    def resolved(self, option: str, bound: Bound, strategy: str) -> Resolved:
         """The offsets that a bound means; where no record is as late as its time, by strategy."""
-        partitions = self.partitions()
-        wanted = _for_each(option, bound, partitions)
+        wanted = _for_each(option, bound, self.partitions())
         if not bound.by_time:
             ends = self._listed({each: end for each, end in wanted.items() if end < 0})
-            return {each: ends.get(each, offset) for each, offset in wanted.items()}
+            named = {each: offset for each, offset in wanted.items() if offset >= 0}
+            at_end = frozenset(each for each in ends if wanted[each] == LATEST)
+            return Resolved(named | ends, at_end)
         found = self.since(wanted)
         late = [each for each, offset in found.items() if offset == NO_RECORD_AS_LATE]
         if late and strategy == "error":
@@ -127,18 +146,38 @@ class Lookup:
                 f"no record of {names(late)} is as late as that; choose an earlier time, or set "
                 "startingOffsetsByTimestampStrategy to latest",
             )
-        return found | self.latest(late)
+        return Resolved(found | self.latest(late), frozenset(late))
 
-    def _listed(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
+    def _listed(
+        self, wanted: Mapping[TopicPartition, int], read_committed: bool | None = None
+    ) -> Offsets:
         if not wanted:
             return {}
-        found = self.admin.list_offsets(wanted, read_committed=self.options.read_committed)
         offsets: Offsets = {}
-        for partition, outcome in found.items():
-            if isinstance(outcome, ApiError):
+        decided = self.options.read_committed if read_committed is None else read_committed
+        for partition, outcome in self._asked(wanted, decided).items():
+            if not isinstance(outcome, ApiError):
+                offsets[partition] = outcome.offset
+            elif not _is_unknown(outcome):
                 raise ApiError(outcome.code, f"offsets of {partition}: {outcome}")
-            offsets[partition] = outcome.offset
+            elif self.options.fail_on_data_loss:
+                raise OttlaError(self._missing(f"partition {partition}"))
         return offsets
+
+    def _asked(
+        self, wanted: Mapping[TopicPartition, int], read_committed: bool
+    ) -> dict[TopicPartition, Outcome[ListedOffset]]:
+        """What leaders answer; one that does not know its partition yet is asked again."""
+        deadline = time.monotonic() + _SETTLING_S
+        while True:
+            found = self.admin.list_offsets(wanted, read_committed=read_committed)
+            if not any(map(_is_unknown, found.values())) or time.monotonic() > deadline:
+                return found
+            time.sleep(_LOOK_AGAIN_S)
+
+
+def _is_unknown(outcome: object) -> bool:
+    return isinstance(outcome, ApiError) and outcome.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _for_each(option: str, bound: Bound, partitions: list[TopicPartition]) -> Offsets:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -127,7 +128,7 @@ class SourceOptions(PipelineOptions):
         "failOnDataLoss",
         True,
         Bool(),
-        doc="Fails where records that were to be read are gone; false passes over them.",
+        doc="Fails where records that were to be read are gone, or were never there; false passes over them.",
     )
     min_partitions: int | None = setting(
         "minPartitions",
@@ -166,7 +167,8 @@ class SourceOptions(PipelineOptions):
         "groupIdPrefix",
         None,
         OptionalText(),
-        doc="Begins the name of the group that a stream's offsets are committed to.",
+        doc="Begins the name of the group that a stream's offsets are committed to; the rest is the same for "
+        "the same brokers and subscription.",
     )
     poll_timeout_ms: int = setting(
         "kafkaConsumer.pollTimeoutMs",
@@ -202,6 +204,14 @@ class SourceOptions(PipelineOptions):
     def ending(self) -> Bound | None:
         """Where to end, likewise."""
         return self.ending_time or self.ending_times or self.ending_offsets
+
+    def names(self, partition: TopicPartition) -> bool:
+        """Whether the subscription means this partition, be it there or not."""
+        if self.assign is not None:
+            return partition in self.assign
+        if self.subscribe is not None:
+            return partition.topic in self.subscribe
+        return re.fullmatch(self.subscribe_pattern or "", partition.topic) is not None
 
     @property
     def read_committed(self) -> bool:

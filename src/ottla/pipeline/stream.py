@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -22,7 +22,8 @@ from ottla.pipeline.offsets import Offsets, from_json, names, to_json
 from ottla.pipeline.progress_source import SourceProgress
 from ottla.pipeline.progress_topic import progress_topic, told_by_driver
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, read_range
-from ottla.pipeline.source_batch import Slice, reading, starting_offsets
+from ottla.pipeline.source_batch import Slice, reading
+from ottla.pipeline.source_bounds import Start, may_begin_at_end, starting_offsets
 from ottla.pipeline.source_lookup import Lookup
 from ottla.pipeline.source_options import SourceOptions
 from ottla.pipeline.source_ranges import ranges_between, split
@@ -30,6 +31,11 @@ from ottla.pipeline.stream_limits import Patience, limited
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_OTHER_CHECKPOINT: Final = (
+    "Give this query a checkpointLocation of its own; if it is the same query and is to read something "
+    "else from now on, failOnDataLoss=false goes on without them"
+)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -44,7 +50,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._progress: SourceProgress | None = None
         self._until_now = False
         self._target: Offsets | None = None
-        self._initial: Offsets | None = None
+        self._start: Start | None = None
+        self._has_begun = False
         self._latest: Offsets = {}
         self._first: Offsets = {}
         self._patience = Patience(
@@ -56,11 +63,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Where a stream without a checkpoint begins.
 
-        Spark asks with every look for data until there is a first batch: latest must stay where it was.
+        Spark asks for it with every look for data until there is a first batch, so latest must stay where it was; and
+        again to repeat the first batch, whose end alone is in the checkpoint: see _end_of_first and _start_of_first.
         """
-        if self._initial is None:
-            self._initial = starting_offsets(self._cluster(), self._options)
-        return to_json(self._initial)
+        if self._start is None:
+            self._start = starting_offsets(self._cluster(), self._options)
+        return to_json(self._start.offsets)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit of a batch; where there are a most and a least, this reader minds the least."""
@@ -80,9 +88,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         processed = from_json(start)
         latest = self._reachable()
         self._check_gone(processed, latest)
-        begin = {each: self._begin(each, processed) for each in latest}
-        end = self._limited(begin, latest, limit, processed)
-        self._committer().offer(processed, idle=end == processed)
+        end = self._limited(self._begins(latest, processed), latest, limit, processed)
+        if self._is_start(processed) and not self._has_begun:
+            end = self._end_of_first(end)
+        left = {each: offset for each, offset in processed.items() if each in latest}
+        self._committer().offer(left, idle=end == left)
         self._told().offer(processed, end, latest)
         return to_json(end)
 
@@ -104,10 +114,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a batch."""
         processed, until = from_json(start), from_json(end)
+        if self._is_start(processed):
+            processed = self._start_of_first(processed, until)
+        self._has_begun = True
         self._check_gone(processed, until)
-        begin = {each: self._begin(each, processed) for each in until}
         options = self._options
-        ranges = ranges_between(begin, until)
+        ranges = ranges_between(self._begins(until, processed), until)
         tasks = split(ranges, options.min_partitions, options.max_records_per_partition)
         return [Slice(each) for each in tasks]
 
@@ -130,8 +142,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _told(self) -> SourceProgress:
         if self._progress is None:
-            wanted = False if told_by_driver() else self._options.publish_progress
-            topic = progress_topic(self._options.client, wanted)
+            wanted = self._options.publish_progress
+            silent = wanted is False or told_by_driver()
+            topic = None if silent else progress_topic(self._options.client, wanted)
             self._progress = SourceProgress(topic, group_of(self._options))
         return self._progress
 
@@ -144,18 +157,39 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._target = self._latest
         return self._latest
 
-    def _begin(self, partition: TopicPartition, processed: Offsets) -> int:
-        """Where a partition goes on; one that is new, at its earliest offset."""
-        if partition in processed:
-            return processed[partition]
-        if partition not in self._first:
-            earliest = self._cluster().earliest([partition])[partition]
+    def _is_start(self, processed: Offsets) -> bool:
+        return self._start is not None and processed == self._start.offsets
+
+    def _end_of_first(self, end: Offsets) -> Offsets:
+        """The first batch takes nothing of partitions that begin at their end: so the checkpoint keeps where that was.
+
+        Partitions that have come in the meantime are for the second batch, which begins where this one ended.
+        """
+        assert self._start is not None
+        offsets, at_end = self._start
+        return {
+            each: offsets[each] if each in at_end else until
+            for each, until in end.items()
+            if each in offsets
+        }
+
+    def _start_of_first(self, looked_up: Offsets, until: Offsets) -> Offsets:
+        """The start of the first batch as it was: without what has come since, and no further than its end."""
+        return {
+            each: min(offset, until[each]) if may_begin_at_end(self._options, each) else offset
+            for each, offset in looked_up.items()
+            if each in until
+        }
+
+    def _begins(self, partitions: Iterable[TopicPartition], processed: Offsets) -> Offsets:
+        """Where partitions go on; those that are new, at their earliest offsets."""
+        known = self._first | processed
+        new = [each for each in partitions if each not in known]
+        for each, earliest in self._cluster().earliest(new).items():
             if earliest > 0:
-                self._report_loss(
-                    f"the new partition {partition} begins at offset {earliest}, not 0"
-                )
-            self._first[partition] = earliest
-        return self._first[partition]
+                self._report_loss(f"the new partition {each} begins at offset {earliest}, not 0")
+            known[each] = self._first[each] = earliest
+        return known
 
     def _limited(
         self, begin: Offsets, latest: Offsets, limit: ReadLimit, processed: Offsets
@@ -168,7 +202,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return limited(begin, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
 
     def _check_gone(self, processed: Offsets, latest: Offsets) -> None:
-        if gone := processed.keys() - latest.keys():
+        gone = processed.keys() - latest.keys()
+        if strangers := [each for each in gone if not self._options.names(each)]:
+            self._report_loss(
+                f"the checkpoint belongs to a query that reads {names(strangers)}, which this one does not",
+                _OTHER_CHECKPOINT,
+            )
+        elif gone:
             self._report_loss(f"{names(gone)} is gone")
         for each, end in latest.items():
             if end < processed.get(each, end):
@@ -177,7 +217,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     "deleted and made anew, or lost records"
                 )
 
-    def _report_loss(self, said: str) -> None:
+    def _report_loss(self, said: str, advice: str = HOW_TO_ACCEPT_LOSS) -> None:
         if self._options.fail_on_data_loss:
-            raise DataLoss(f"{said}. {HOW_TO_ACCEPT_LOSS}")
+            raise DataLoss(f"{said}. {advice}")
         warnings.warn(f"{said}; the stream goes on without", stacklevel=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ottla.base.errors import ApiError
 from ottla.client.cluster import TRANSACTION, Cluster
 from ottla.client.errors import check
 from ottla.pipeline.writing import Slot
@@ -13,6 +14,7 @@ from ottla.protocol.apis.commit_txn_group import CommitTxnGroupRequest, GroupSlo
 from ottla.protocol.apis.describe_sinks import DescribedSink, DescribeSinksRequest
 from ottla.protocol.apis.open_sink import OpenSinkRequest
 from ottla.protocol.apis.open_sink_slot import OpenSinkSlotRequest
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Request
 
 
@@ -41,6 +43,19 @@ class TxnGroups:
             ),
         )
         return OpenedSink(answer.generation, answer.committed_batch, answer.committed_digest)
+
+    async def keep_alive(
+        self, sink_id: str, run_id: str, *, timeout_ms: int, ephemeral: bool
+    ) -> None:
+        """Tell that a run is alive, if it is the sink's; a sink that is over, or another run's, stays as it is."""
+        try:
+            found = await self.describe(sink_id)
+        except ApiError as error:
+            if error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+                return
+            raise
+        if found.run_id == run_id:
+            await self.open_sink(sink_id, run_id, timeout_ms=timeout_ms, ephemeral=ephemeral)
 
     async def open_slot(
         self, sink_id: str, generation: int, batch: int, partition: int, attempt: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -82,7 +82,14 @@ class _Membership:
 class TaskProducer:
     """Writes the batches of one task, under its slot or at least once; not for several threads."""
 
-    def __init__(self, link: Link, slot: Slot | None, transactional_id: str | None = None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        slot: Slot | None,
+        transactional_id: str | None = None,
+        *,
+        on_written: Callable[[], None] = lambda: None,
+    ) -> None:
         settings = link.settings
         if slot is not None:
             transactional_id = slot.transactional_id
@@ -93,6 +100,7 @@ class TaskProducer:
         self._lock = threading.Lock()
         self._partition_counts: dict[str, int] = {}
         self._failure: Exception | None = None
+        self._on_written = on_written
         self._accumulator: Accumulator[Outcome] = Accumulator(
             batch_size=settings.batch_size,
             linger_ms=0,
@@ -159,6 +167,8 @@ class TaskProducer:
 
     def _settled(self, outcome: Outcome) -> None:
         self._failure = self._failure or outcome.failure()
+        if self._failure is None:
+            self._on_written()
 
     # --- in the thread of the link
 

@@ -22,9 +22,9 @@ from ottla.pipeline.sink_commit import (
     newest_generation,
     row_count,
 )
-from ottla.pipeline.sink_digest import batch_digest
+from ottla.pipeline.sink_digest import batch_digest, row_digest
 from ottla.pipeline.sink_message import Claim, PartMessage, read_stage
-from ottla.pipeline.sink_options import SinkOptions, read_sink_options
+from ottla.pipeline.sink_options import AT_LEAST_ONCE, SinkOptions, read_sink_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,7 +76,8 @@ def _write_batch(
     try:
         if not once:
             for each, how in made:
-                each.write.format("ottla").options(**how).mode("append").save()
+                known = {**how, "delivery": AT_LEAST_ONCE}  # no frame has to say it again
+                each.write.format("ottla").options(**known).mode("append").save()
             return
         claim = _claim(batch, batch_id, read.sink_id)
         parts: list[PartMessage] = []
@@ -85,8 +86,15 @@ def _write_batch(
         except BaseException:
             abort_parts(settings, claim, newest_generation(parts))
             raise
-        digest = batch_digest(claim.query_id, read.checkpoint_location, batch_id, row_count(parts))
-        commit_parts(settings, parts, digest, read.timeout_ms)
+        query_id, rows = claim.query_id, row_count(parts)
+        commit_parts(
+            settings,
+            parts,
+            batch_digest(query_id, read.checkpoint_location, batch_id, rows),
+            read.timeout_ms,
+            other_digest=row_digest(query_id, rows),
+            claim=claim,
+        )
     finally:
         if frames is not None:
             batch.unpersist()

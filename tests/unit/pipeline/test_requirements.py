@@ -1,6 +1,7 @@
 """Java or pyspark that is missing or too old is one sentence that says what to install."""
 
-from importlib.metadata import PackageNotFoundError
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from ottla.pipeline.requirements import (
     require_pyspark,
     require_spark,
 )
+from ottla.pipeline.schema import source_schema
+from ottla.pipeline.source import OttlaSource
 
 
 @pytest.fixture
@@ -30,12 +33,7 @@ def says(program: Path, banner: str) -> None:
 
 
 def pyspark_is(monkeypatch: pytest.MonkeyPatch, found: str | None) -> None:
-    def version(name: str) -> str:
-        if found is None:
-            raise PackageNotFoundError(name)
-        return found
-
-    monkeypatch.setattr(requirements, "version", version)
+    monkeypatch.setattr(requirements, "_pyspark_version", lambda: found)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +83,31 @@ def test_an_old_pyspark(monkeypatch: pytest.MonkeyPatch, old: str) -> None:
     pyspark_is(monkeypatch, old)
     with pytest.raises(SparkUnavailable, match=rf"pyspark {old} is too old, 4\.2 is the first"):
         require_pyspark()
+
+
+SOURCE = OttlaSource({"kafka.bootstrap.servers": "localhost:9092", "subscribe": "t"})
+ANY = source_schema(False)
+WAYS_IN: dict[str, Callable[[], object]] = {
+    "schema": SOURCE.schema,
+    "reader": lambda: SOURCE.reader(ANY),
+    "streamReader": lambda: SOURCE.streamReader(ANY),
+    "writer": lambda: SOURCE.writer(ANY, False),
+    "streamWriter": lambda: SOURCE.streamWriter(ANY, False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_what_the_source_needs_is_told_wherever_spark_comes_in(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "numba", None)
+        without.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(SparkUnavailable, match=r"needs numba and pyarrow, .* pip install"):
+            WAYS_IN[way]()
+    pyspark_is(monkeypatch, "4.1.0")
+    with pytest.raises(SparkUnavailable, match=r"pyspark 4\.1\.0 is too old"):
+        WAYS_IN[way]()
 
 
 @pytest.mark.parametrize("new", ["4.2.0", "4.3.0.dev1", "4.10.0"])

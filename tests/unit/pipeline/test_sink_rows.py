@@ -85,11 +85,27 @@ def test_a_row_without_a_topic_is_refused() -> None:
         routed(batch, ALL)
 
 
-@pytest.mark.parametrize("wrong", [4, -2])
-def test_a_partition_that_is_not_there_is_refused(wrong: int) -> None:
-    batch = frame(topic=["a"], key=[b""], value=[b""], partition=[wrong])
-    with pytest.raises(OttlaError, match=f"has {wrong}, but topic a has the partitions 0 to 3"):
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (4, "has 4, but topic a has the partitions 0 to 3"),
+        (-1, "has -1, and partitions are numbered from 0"),
+        (-2, "has -2, and partitions are numbered from 0"),
+    ],
+)
+def test_a_partition_that_is_not_there_is_refused(wrong: int, sentence: str) -> None:
+    batch = frame(topic=["a"] * 2, key=[b""] * 2, value=[b""] * 2, partition=[None, wrong])
+    with pytest.raises(OttlaError, match=sentence):
         routed(batch, ALL)
+
+
+def test_keys_that_are_to_be_ignored_do_not_decide() -> None:
+    batch = frame(key=[b"k"] * 1000, value=[b"v"] * 1000)
+    router = Router(KEYED, lambda topic: 4, ignore_keys=True)
+    sizes = [
+        len(rows) for _, rows in router.routes(batch, prepared(batch, KEYED)) if rows is not None
+    ]
+    assert sizes == [250] * 4
 
 
 def test_small_batches_become_large_ones() -> None:

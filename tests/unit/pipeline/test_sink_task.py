@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -9,12 +11,18 @@ import pytest
 
 from ottla.base.errors import ApiError
 from ottla.client.cluster import TRANSACTION
-from ottla.pipeline.sink_commit import abort_parts, abort_unheard, commit_parts, newest_generation
+from ottla.pipeline.sink_commit import (
+    abort_parts,
+    abort_unheard,
+    commit_parts,
+    newest_generation,
+    run_of,
+)
 from ottla.pipeline.sink_message import NO_GENERATION, Claim, PartMessage
 from ottla.pipeline.sink_options import exactly_once, read_sink_options
 from ottla.pipeline.sink_schema import SinkColumns
 from ottla.pipeline.sink_task import write_part
-from ottla.pipeline.sink_work import Attempt, Work
+from ottla.pipeline.sink_work import Attempt, Work, generation_of
 from ottla.pipeline.writing_link import link_to
 from ottla.protocol.apis.describe_sinks import DescribeSinksRequest
 from ottla.protocol.errors import ErrorCode
@@ -34,11 +42,13 @@ class Sink:
         columns = SinkColumns(topic, has_key=False, has_headers=False, has_partition=False)
         self.work = Work(exactly_once(options.producer()), columns, timeout_ms)
         self.bootstrap, self.topic = bootstrap, topic
-        self.name, self.run = str(uuid4()), str(uuid4())
+        self.name = str(uuid4())
         self.attempts = 0
+        self.begin_anew()
 
     def begin_anew(self) -> None:
-        self.run = str(uuid4())
+        self.driver = f"host:{uuid4().int}"
+        self.run = run_of(str(uuid4()), self.driver)
 
     def claim(self, batch: int) -> Claim:
         return Claim(self.name, self.run, batch, "query")
@@ -51,17 +61,29 @@ class Sink:
         self.attempts += 1
         return write_part(frames, self.work, self.claim(batch), Attempt(partition, self.attempts))
 
-    def commit(self, *messages: PartMessage, digest: str = "") -> None:
-        commit_parts(self.work.settings, messages, digest, self.work.timeout_ms)
+    def commit(self, *messages: PartMessage, digest: str = "", **others: Any) -> None:
+        commit_parts(self.work.settings, messages, digest, self.work.timeout_ms, **others)
 
     def seen(self) -> list[str]:
         found = consume(self.bootstrap, self.topic, isolation_level="read_committed")
         return [message.value().decode() for message in found]
 
+    def is_given_up(self) -> bool:
+        link, asked = link_to(self.work.settings), DescribeSinksRequest(sink_ids=[self.name])
+        answer = link.run(link.cluster.ask_coordinator(self.name, asked, kind=TRANSACTION))
+        return not answer.sinks[0].slots
+
 
 @pytest.fixture
 def sink(bootstrap: str, topic: str) -> Sink:
     return Sink(bootstrap, topic)
+
+
+@pytest.fixture
+def impatient(own_broker: StartBroker) -> Sink:
+    """A sink whose batches are given up after a second, and a broker that looks often."""
+    broker = own_broker({"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"})
+    return Sink(broker.bootstrap, create_topic(broker.bootstrap), timeout_ms=1000)
 
 
 def refused(code: ErrorCode, message: str) -> "pytest.RaisesExc[ApiError]":
@@ -93,6 +115,23 @@ def test_a_batch_that_comes_again_is_drained_and_skipped(sink: Sink) -> None:
     with refused(ErrorCode.CHECKPOINT_BEHIND_SINK, "ottla sinks reset"):
         sink.task(6, 0, "old")
     assert sink.seen() == ["a", "b"]
+
+
+def test_a_batch_that_was_known_by_its_rows_is_known_by_them_again(sink: Sink) -> None:
+    sink.commit(sink.task(7, 0, "a", "b"), digest="rows 2")
+    sink.begin_anew()
+    again = sink.task(7, 0, "a", "b")
+    sink.commit(again, digest="offsets x", other_digest="rows 2")
+    with refused(ErrorCode.SINK_BATCH_DIFFERS, "batch 7 of sink .* was not committed"):
+        sink.commit(again, digest="offsets x", other_digest="rows 3")
+    other = sink.task(8, 0, "c")
+    with refused(ErrorCode.SINK_BATCH_DIFFERS, "batch 7 of sink .* was not committed"):
+        sink.commit(replace(other, claim=sink.claim(7)), digest="x", other_digest="rows 2")
+
+
+def test_a_batch_without_any_part_still_counts(sink: Sink) -> None:
+    sink.commit(claim=sink.claim(0))
+    assert sink.task(0, 0, "again").skipped
 
 
 def test_a_task_without_rows_opens_nothing_and_its_batch_still_counts(sink: Sink) -> None:
@@ -133,40 +172,95 @@ def test_an_abort_reaches_tasks_that_told_nothing(sink: Sink) -> None:
 
 def test_a_batch_of_which_nothing_was_told_is_given_up_by_name(sink: Sink) -> None:
     written = sink.task(3, 0, "a")
-    abort_unheard(sink.work.settings, sink.name, 2)  # another batch: nothing happens
-    abort_unheard(sink.work.settings, str(uuid4()), 3)
-    abort_unheard(sink.work.settings, sink.name, 3)
+    abort_unheard(sink.work.settings, sink.name, sink.driver, 2)  # another batch: nothing happens
+    abort_unheard(sink.work.settings, str(uuid4()), sink.driver, 3)
+    abort_unheard(sink.work.settings, sink.name, sink.driver, 3)
     with refused(ErrorCode.SINK_SLOT_LOST, "nothing was committed"):
         sink.commit(written)
 
 
-def test_a_slow_task_is_not_taken_for_a_lost_one(bootstrap: str, topic: str) -> None:
-    sink = Sink(bootstrap, topic, timeout_ms=1000)
+def test_a_run_that_was_replaced_does_not_give_up_the_batch_of_its_successor(sink: Sink) -> None:
+    sink.task(3, 0, "old")
+    old = sink.driver
+    sink.begin_anew()
+    written = sink.task(3, 0, "new")
+    abort_unheard(sink.work.settings, sink.name, old, 3)
+    sink.commit(written)
+    wait_for(lambda: sink.seen() == ["new"], "the markers")
 
+
+def test_a_task_that_outlives_its_write_does_not_bring_it_back(impatient: Sink) -> None:
+    settings, name = impatient.work.settings, str(uuid4())
+    link = link_to(settings)
+    claim = Claim(name, name, 0, ephemeral=True)
+    claim = replace(claim, generation=generation_of(link, claim, 1000))
+    abort_parts(settings, claim, NO_GENERATION)
+
+    def is_forgotten() -> bool:
+        asked = DescribeSinksRequest(sink_ids=[name])
+        [found] = link.run(link.cluster.ask_coordinator(name, asked, kind=TRANSACTION)).sinks
+        return bool(found.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+
+    def late() -> Iterator[pa.RecordBatch]:
+        wait_for(is_forgotten, "the write to be forgotten")
+        time.sleep(0.5)  # signs of life are sent meanwhile
+        assert is_forgotten()
+        yield pa.RecordBatch.from_pydict({"value": ["late"]})
+
+    with refused(ErrorCode.SINK_FENCED, "the sink is not open"):
+        write_part(late(), impatient.work, claim, Attempt(0, 1))
+    assert is_forgotten()
+
+
+def test_a_slow_task_is_not_taken_for_a_lost_one(impatient: Sink) -> None:
     def slowly() -> Iterator[pa.RecordBatch]:
-        for value in ("a", "b"):
-            time.sleep(1.5)
+        for value in ("a", "b", "c", "d"):
+            time.sleep(0.6)
             yield pa.RecordBatch.from_pydict({"value": [value]})
 
-    early = sink.task(0, 0, "early")
-    late = sink.task_of(0, 1, slowly())
-    sink.commit(early, late)
-    wait_for(lambda: sorted(sink.seen()) == ["a", "b", "early"], "the markers")
+    early = impatient.task(0, 0, "early")
+    late = impatient.task_of(0, 1, slowly())
+    impatient.commit(early, late)
+    wait_for(lambda: sorted(impatient.seen()) == ["a", "b", "c", "d", "early"], "the markers")
 
 
-def test_a_group_of_which_nothing_is_heard_is_given_up_whole(own_broker: StartBroker) -> None:
-    broker = own_broker({"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"})
-    topic = create_topic(broker.bootstrap)
-    sink = Sink(broker.bootstrap, topic, timeout_ms=1000)
-    first, second = sink.task(0, 0, "a"), sink.task(0, 1, "b")
-    link = link_to(sink.work.settings)
-    asked = DescribeSinksRequest(sink_ids=[sink.name])
+def test_a_task_that_hangs_does_not_keep_its_group_alive(impatient: Sink) -> None:
+    def hangs() -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"value": ["a"]})
+        wait_for(impatient.is_given_up, "the group to be given up")
 
-    def given_up() -> bool:
-        answer = link.run(link.cluster.ask_coordinator(sink.name, asked, kind=TRANSACTION))
-        return not answer.sinks[0].slots
-
-    wait_for(given_up, "the group to be given up")
+    early = impatient.task(0, 0, "early")
+    with pytest.raises(ApiError):
+        impatient.task_of(0, 1, hangs())
     with refused(ErrorCode.SINK_SLOT_LOST, "nothing was committed"):
-        sink.commit(first, second)
-    assert sink.seen() == []
+        impatient.commit(early)
+    assert impatient.seen() == []
+
+
+def test_a_task_that_waits_for_its_first_row_does_not_wait_for_ever(impatient: Sink) -> None:
+    def hangs() -> Iterator[pa.RecordBatch]:
+        wait_for(impatient.is_given_up, "the group to be given up")
+        yield from ()
+
+    early = impatient.task(0, 0, "early")
+    empty = impatient.task_of(0, 1, hangs())
+    with refused(ErrorCode.SINK_SLOT_LOST, "nothing was committed"):
+        impatient.commit(early, empty)
+
+
+def test_a_group_of_which_nothing_is_heard_is_given_up_whole(impatient: Sink) -> None:
+    first, second = impatient.task(0, 0, "a"), impatient.task(0, 1, "b")
+    wait_for(impatient.is_given_up, "the group to be given up")
+    with refused(ErrorCode.SINK_SLOT_LOST, "nothing was committed"):
+        impatient.commit(first, second)
+    assert impatient.seen() == []
+
+
+def test_keys_decide_nothing_if_they_are_to_be_ignored(bootstrap: str) -> None:
+    topic = create_topic(bootstrap, partitions=4)
+    named = {"kafka.bootstrap.servers": bootstrap, "kafka.partitioner.ignore.keys": "true"}
+    settings = read_sink_options(named, streaming=False).producer()
+    columns = SinkColumns(topic, has_key=True, has_headers=False, has_partition=False)
+    rows = pa.RecordBatch.from_pydict({"key": ["k"] * 100, "value": ["v"] * 100})
+    write_part(iter([rows]), Work(settings, columns, 60_000), None, Attempt(0, 1))
+    assert [len(consume(bootstrap, topic, number)) for number in range(4)] == [25] * 4

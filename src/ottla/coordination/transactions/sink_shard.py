@@ -172,8 +172,10 @@ class SinkShard:
         ]
         following = Producer(producer_id, epoch + 1)
         sink = self.sinks.get(slot.sink_id)
-        if sink is not None and not sink.ephemeral and following.epoch < MAX_EPOCH - 1:
-            written.append(free_producer_record(slot.sink_id, following, is_free=True))
+        if sink is not None and following.epoch < MAX_EPOCH - 1:
+            owner = sinks.owner_of_producers(slot.sink_id, sink)
+            if owner != sinks.NOBODY or len(self.free.get(owner, ())) < sinks.MAX_SHARED_PRODUCERS:
+                written.append(free_producer_record(owner, following, is_free=True))
         return written
 
     # What is asked
@@ -314,12 +316,13 @@ class SinkShard:
                 ErrorCode.POLICY_VIOLATION, f"{limit} slots of the sink are open already"
             )
         written: list[KeyValue] = []
-        free = next(iter(self.free.get(sink_id, {}).items()), None)
+        owner = sinks.owner_of_producers(sink_id, sink)
+        free = next(iter(self.free.get(owner, {}).items()), None)
         if free is None:
             producer = Producer(self._new_producer_id(), 0)
         else:
             producer = Producer(*free)
-            written.append(free_producer_record(sink_id, producer, is_free=False))
+            written.append(free_producer_record(owner, producer, is_free=False))
         fresh = machine.create(producer.producer_id, sink.timeout_ms, now_ms)
         name = self._new_name(sink_id, producer)
         written.append(slot_record(name, sink_id, slot))

@@ -23,10 +23,13 @@ MAX_TIMEOUT_MS: Final = DAY_MS
 MAX_ID_LENGTH: Final = 249
 MAX_DIGEST_LENGTH: Final = 1_000
 MAX_SLOTS: Final = 10_000
-_RETIRED_RUNS: Final = 32
+MAX_SHARED_PRODUCERS: Final = 1_000
+NOBODY: Final = ""
+_RETIRED_RUNS: Final = 128
+_MARK_LENGTH: Final = 12
 
 ANSWER_KEPT_MS: Final = 2 * MINUTE_MS
-"""For how long an ephemeral sink is remembered after its commit: whoever lost the answer asks again."""
+"""For how long, at least, an ephemeral sink is remembered after its commit: whoever lost the answer asks again."""
 
 UNUSED_KEPT_MS: Final = DAY_MS
 """For how long an ephemeral sink without a slot waits for its first: a job may compute for long before it writes."""
@@ -42,7 +45,7 @@ class Sink(NamedTuple):
     ephemeral: bool
     updated_ms: int
     retired_runs: tuple[str, ...] = ()
-    """Newest first."""
+    """The marks of runs that were replaced, newest first; one older than all of these would be taken for a new one."""
     committed_batch: int = NO_BATCH
     committed_digest: str = ""
     committed_group: bytes = b""
@@ -89,6 +92,14 @@ class Opened(NamedTuple):
     committed_digest: str
 
 
+def owner_of_producers(sink_id: str, found: Sink) -> str:
+    """Whose next slots get the producers that a sink's slots have left; those of ephemeral sinks are for all of them.
+
+    Else each write would leave its producers behind in every partition, until producer.id.expiration.ms has passed.
+    """
+    return NOBODY if found.ephemeral else sink_id
+
+
 def check_names(sink_id: str, run_id: str, timeout_ms: int) -> None:
     """Refuse what cannot be remembered, or would hold back readers for too long."""
     for what, name in (("sink id", sink_id), ("run id", run_id)):
@@ -111,16 +122,21 @@ def open_for(
         return Sink(run_id, 1, timeout_ms, ephemeral, now_ms)
     if run_id == found.run_id:
         return None
-    if run_id in found.retired_runs:
+    if run_mark(run_id) in found.retired_runs:
         raise ApiError(ErrorCode.SINK_FENCED, f"another run has taken over from {run_id!r}")
     return close(found, now_ms)._replace(run_id=run_id, timeout_ms=timeout_ms, ephemeral=ephemeral)
+
+
+def run_mark(run_id: str) -> str:
+    """By what a run is remembered: ids are long, and each record of a sink has those of many runs."""
+    return sha256(run_id.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_LENGTH]
 
 
 def close(found: Sink, now_ms: int) -> Sink:
     """The current run may write no more; the next generation keeps its tasks out, too."""
     retired = found.retired_runs
     if not found.is_closed:
-        retired = (found.run_id, *retired)[:_RETIRED_RUNS]
+        retired = (run_mark(found.run_id), *retired)[:_RETIRED_RUNS]
     return found._replace(
         run_id=NO_RUN, generation=found.generation + 1, retired_runs=retired, updated_ms=now_ms
     )
@@ -220,5 +236,7 @@ def kept_until_ms(found: Sink, touched_ms: int, expiration_ms: int) -> int | Non
     if not found.ephemeral:
         return None
     if found.committed_batch != NO_BATCH:
-        return found.updated_ms + ANSWER_KEPT_MS
+        # A driver asks for its answer until its time-out, also while there is no coordinator.
+        kept_ms = max(found.timeout_ms, ANSWER_KEPT_MS)
+        return max(found.updated_ms, touched_ms) + kept_ms
     return touched_ms + max(found.timeout_ms, UNUSED_KEPT_MS)

@@ -7,7 +7,7 @@ import pytest
 
 from ottla.coordination.routing import partition_for
 from ottla.coordination.transactions.sink_records import Kind, free_producer_record
-from ottla.coordination.transactions.sinks import MAX_TIMEOUT_MS, Member
+from ottla.coordination.transactions.sinks import MAX_TIMEOUT_MS, NOBODY, Member
 from ottla.coordination.transactions.state import MAX_EPOCH, Producer, State
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.transactions.desk import ID, A, B, C
@@ -97,10 +97,14 @@ def test_the_commit_of_a_fenced_run_that_was_certain_stays_so() -> None:
 
 def test_only_the_newest_runs_are_remembered() -> None:
     desk = SinkDesk()
-    for number in range(40):
+    for number in range(150):
         desk.open(f"run-{number}")
-    retired = desk.sinks.sinks[SINK].retired_runs
-    assert (len(retired), retired[0], retired[-1]) == (32, "run-38", "run-7")
+    assert len(desk.sinks.sinks[SINK].retired_runs) == 128
+    assert sum(len(key) + len(value or b"") for key, value in desk.compacted()) < 2_000
+    assert desk.open("run-148") == desk.open("run-21") == FENCED
+    desk.restart()
+    assert desk.open("run-21") == FENCED
+    assert desk.open("run-20") == (152, -1, ""), "forgotten, and taken for a new one"
 
 
 def test_the_same_group_gets_the_same_answer() -> None:
@@ -298,7 +302,44 @@ def test_an_ephemeral_sink_is_forgotten_when_its_answer_was_told() -> None:
     assert desk.commit_group(0, group) is None, "the answer was lost"
     desk.pass_time(61_000)
     assert not desk.sinks.sinks
-    assert not desk.compacted()
+    assert desk.compacted() == [free_producer_record(NOBODY, Producer(7, 2), is_free=True)]
+
+
+def test_writes_that_follow_each_other_use_the_same_producers() -> None:
+    desk = SinkDesk()
+    for number in range(100):
+        name = f"write-{number}"
+        desk.open(name, ephemeral=True, sink=name)
+        group = [desk.slot(0, task, sink=name) for task in range(8)]
+        for member in group:
+            desk.add(member.producer, A, id=member.transactional_id)
+        assert desk.commit_group(0, group, sink=name) is None
+    assert {each.producer.producer_id for each in desk.markers} == set(range(7, 15))
+    assert desk.slot(0).producer == Producer(15, 0), "a stream has its own"
+    desk.restart()
+    assert len(desk.sinks.free[NOBODY]) == 8
+
+
+def test_only_so_many_producers_wait_for_the_next_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ottla.coordination.transactions.sinks.MAX_SHARED_PRODUCERS", 3)
+    desk = SinkDesk(ephemeral=True)
+    desk.commit_group(0, [desk.written(0, number) for number in range(8)])
+    assert len(desk.sinks.free[NOBODY]) == 3
+
+
+def test_the_answer_is_kept_for_as_long_as_a_driver_may_ask_for_it() -> None:
+    desk = SinkDesk()
+    desk.open("write", 900_000, ephemeral=True, sink="write")
+    group = [desk.slot(0, sink="write")]
+    assert desk.commit_group(0, group, sink="write") is None
+    desk.pass_time(890_000)
+    assert desk.commit_group(0, group, sink="write") is None
+    desk.now_ms += 3_600_000
+    desk.restart()
+    desk.pass_time(890_000)
+    assert desk.commit_group(0, group, sink="write") is None, "no coordinator was there to ask"
+    desk.pass_time(20_000)
+    assert "write" not in desk.sinks.sinks
 
 
 def test_an_ephemeral_sink_is_over_with_its_abort_or_its_time_out() -> None:
@@ -308,7 +349,8 @@ def test_an_ephemeral_sink_is_over_with_its_abort_or_its_time_out() -> None:
         give_up(desk)
         assert desk.slot(0) == FENCED
         desk.pass_time(1_000)
-        assert not desk.compacted()
+        assert not desk.sinks.sinks
+        assert not desk.sinks.slots
 
 
 def test_an_ephemeral_sink_waits_for_its_first_slot() -> None:
@@ -354,6 +396,7 @@ def test_a_sink_has_so_many_slots_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(desk.slot(1, 0), Member)
 
 
+@pytest.mark.faults
 def test_after_many_batches_nothing_has_grown() -> None:
     batches, sizes = 10_000 if LONG else 1_000, []
     desk = SinkDesk()
