@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError
+from ottla.base.log import logger
 from ottla.broker.topic_creation import create_topics
 from ottla.controller.requests import NewTopic
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ottla.broker.context import Broker
+
+log = logger(__name__)
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
@@ -28,7 +32,14 @@ async def ensure(broker: Broker, topic: str) -> None:
     wanted = _groups_topic(broker) if topic == GROUPS_TOPIC else _transactions_topic(broker)
     [result] = await create_topics(broker, [wanted])
     if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+        _tell(topic, str(result.message))
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic}: {result.message}")
+
+
+@lru_cache(maxsize=16)
+def _tell(topic: str, reason: str) -> None:
+    """Once for each reason: clients ask again and again, and few of them show what they are told."""
+    log.error("topic of a coordinator cannot be made", topic=topic, reason=reason)
 
 
 def _groups_topic(broker: Broker) -> NewTopic:

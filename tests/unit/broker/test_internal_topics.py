@@ -47,3 +47,15 @@ def test_it_is_made_when_it_is_first_asked_for(
         [found] = client.ask(DescribeConfigsRequest(resources=[asked])).results
         values = {each.name: each.value for each in found.configs}
         assert {name: values[name] for name in configs} == configs
+
+
+def test_one_that_cannot_be_made_is_told_of_in_the_log(
+    own_broker: Callable[..., OttlaBroker],
+) -> None:
+    broker = own_broker({"offsets.topic.segment.bytes": "16384"})
+    with closing(Client(broker.bootstrap)) as client:
+        for _ in range(3):
+            client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["k"]))
+    told = [line for line in broker.log.splitlines() if "cannot be made" in line]
+    assert len(told) == 1
+    assert "segment.bytes" in told[0]
