@@ -174,7 +174,7 @@ def test_a_group_moves_to_the_consumer_protocol_and_back(
 
 @pytest.mark.java
 def test_java_and_librdkafka_share_a_group(join: Join, quick: str, group: str) -> None:
-    requires("java", "maven")
+    requires("java", "javac", "maven")
     members = [join(ModernJava), join(Modern)]
     settle(members, [2, 2], PARTITIONS)
     state = run_java(GROUPS, "--describe", "--group", group, "--state", "--bootstrap-server", quick)

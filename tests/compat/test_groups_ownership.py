@@ -7,10 +7,15 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from tests.support.clients import admin, create_topic, produce, unique_name
-from tests.support.member_processes import Child, Java
+from tests.support.member_processes import Child, Java, MemberProcess
 from tests.support.members import Confluent, Member, overlapping_claims, read_all, settle
 from tests.support.modern_members import Modern, ModernChild, ModernJava
-from tests.support.ownership import owned_twice, written_generations
+from tests.support.ownership import (
+    held_twice,
+    owned_twice,
+    written_generations,
+    written_holdings,
+)
 from tests.support.requirements import requires
 from tests.support.waiting import wait_for
 
@@ -19,6 +24,10 @@ pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore::ResourceWa
 PARTITIONS = 4
 SESSION_MS = 2000
 Join = Callable[..., Any]
+JAVA, MODERN_JAVA = (
+    pytest.param(kind, marks=pytest.mark.java, id=kind.__name__.lower())
+    for kind in (Java, ModernJava)
+)
 
 # What a member is told that has been replaced, in the words of its client: by the broker, or by the client itself
 # when it has heard of it already.
@@ -30,6 +39,7 @@ REFUSALS = {
     "_ASSIGNMENT_LOST",
     "UnknownMemberIdError",
     "CommitFailedError",
+    "CommitFailedException",
 }
 
 
@@ -62,8 +72,8 @@ def join(quick: str, group: str, shared: str) -> Iterator[Join]:
         return member
 
     yield make
-    for member in members:
-        member.close()
+    for member in reversed(members):
+        member.kill() if isinstance(member, MemberProcess) else member.close()
 
 
 def ten_more_each(bootstrap: str, topic: str) -> None:
@@ -105,6 +115,17 @@ def befall(members: list[Any], quick: str, group: str, shared: str) -> None:
     read_all(members, 80)
 
 
+def assert_one_owner_in_each_generation(members: list[Any], quick: str, group: str) -> None:
+    """In a classic group: what members were told is what was written, in the generation that they take it for."""
+    assert all(member.claims for member in members)
+    assert overlapping_claims(members) == []
+    generations = written_generations(quick, group)
+    assert owned_twice(generations) == []
+    told = {claim for member in members for claim in member.claims}
+    written = {(each, frozenset(share)) for each in generations for share in generations[each]}
+    assert told <= written
+
+
 @pytest.mark.parametrize("assignor", ["range", "roundrobin"])
 def test_a_mixed_group_loses_nothing_and_owns_nothing_twice(
     join: Join, quick: str, group: str, shared: str, assignor: str
@@ -112,44 +133,67 @@ def test_a_mixed_group_loses_nothing_and_owns_nothing_twice(
     kinds = ["confluent", "kafka-python", "aiokafka"] * 2
     members = [join(kind, assignor=assignor, session_ms=SESSION_MS) for kind in kinds]
     befall(members, quick, group, shared)
-    assert overlapping_claims(members) == []
-    generations = written_generations(quick, group)
-    assert owned_twice(generations) == []
-    # What members were told is what was written, in the generation that they take it for.
-    told = {claim for member in members for claim in member.claims}
-    written = {(each, frozenset(share)) for each in generations for share in generations[each]}
-    assert told <= written
+    assert_one_owner_in_each_generation(members, quick, group)
+
+
+@pytest.mark.parametrize("kind", ["kafka-python", "aiokafka", JAVA])
+def test_eager_members_that_are_sticky_keep_what_they_had(
+    join: Join, quick: str, group: str, kind: Any
+) -> None:
+    if kind is Java:
+        requires("java", "javac", "maven")
+    members = [join(kind, assignor="sticky")]
+    settle(members, [4], PARTITIONS)
+    before: list[set[int]] = []
+    for shares in ([2, 2], [1, 1, 2]):
+        members.append(join(kind, assignor="sticky"))
+        after = settle(members, shares, PARTITIONS)
+        assert all(now <= had for had, now in zip(before, after[:-1], strict=False))
+        before = after
+    members[0].close()
+    after = settle(members[1:], [2, 2], PARTITIONS)
+    assert all(had <= now for had, now in zip(before[1:], after, strict=True))
+    assert_one_owner_in_each_generation(members, quick, group)
 
 
 @pytest.mark.java
 def test_java_shares_with_the_others(join: Join, quick: str, group: str, shared: str) -> None:
-    requires("java", "maven")
+    requires("java", "javac", "maven")
     members = [join(Java, session_ms=SESSION_MS) for _ in range(2)]
     settle(members, [2, 2], PARTITIONS)
     kinds = ["confluent", "kafka-python", "aiokafka", "confluent"]
     members += [join(kind, session_ms=SESSION_MS) for kind in kinds]
     befall(members, quick, group, shared)
-    assert overlapping_claims(members) == []
-    assert owned_twice(written_generations(quick, group)) == []
+    assert_one_owner_in_each_generation(members, quick, group)
 
 
 @pytest.mark.java
 def test_the_coordinator_assigns_nothing_twice(
     join: Join, quick: str, group: str, shared: str
 ) -> None:
-    requires("java", "maven")
+    requires("java", "javac", "maven")
     members = [join(ModernJava) for _ in range(2)]
     settle(members, [2, 2], PARTITIONS)
     members += [join(ModernChild) for _ in range(4)]
     befall(members, quick, group, shared)
-    assert overlapping_claims(members) == []
+    written = list(written_holdings(quick, group))
+    assert [held_twice(holdings) for holdings in written if held_twice(holdings)] == []
+    # That says something: all six have held something or nothing, and each partition has passed from one to another.
+    assert len(written[-1]) >= len(members)
+    for partition in set().union(*written[-1].values()):
+        holders = {name for each in written for name in each if partition in each[name]}
+        assert len(holders) > 1
 
 
-@pytest.mark.parametrize("kind", ["confluent", "kafka-python", ModernChild])
+@pytest.mark.parametrize(
+    "kind", ["confluent", "kafka-python", "aiokafka", ModernChild, JAVA, MODERN_JAVA]
+)
 def test_a_former_owner_commits_nothing(
     join: Join, quick: str, group: str, shared: str, kind: Any
 ) -> None:
-    is_modern = kind is ModernChild
+    if kind in (Java, ModernJava):
+        requires("java", "javac", "maven")
+    is_modern = kind in (ModernChild, ModernJava)
     settings = {"enable_auto_commit": False} | ({} if is_modern else {"session_ms": SESSION_MS})
     former = join(kind, **settings)
     settle([former], [4], PARTITIONS)

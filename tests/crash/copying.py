@@ -16,6 +16,8 @@ from tests.workload.worker import QUICK, until_done
 GROUP: Final = "copy"
 COPIED: Final = "'"
 """What the transformation adds to a value."""
+CHOSEN: Final = "aborted"
+"""How a line begins that tells of a transaction that a worker has given up by its own choice."""
 AT_ONCE: Final = 25
 ABORTED: Final = 0.1
 TIMEOUT_S: Final = 10.0
@@ -27,7 +29,7 @@ class CopyWorker:
     """Copies what the group gives it, a transaction at a time."""
 
     def __init__(self, bootstrap: str, source: str, target: str, name: str) -> None:
-        self.target = target
+        self.target, self.name = target, name
         self.chance = random.Random()
         self.batch: list[Message] = []
         common = {"bootstrap.servers": bootstrap, "client.id": name, **QUICK}
@@ -82,6 +84,8 @@ class CopyWorker:
             if isinstance(failed, KafkaException) and not failed.args[0].txn_requires_abort():
                 raise
             until_done(lambda: self.producer.abort_transaction(ABORT_TIMEOUT_S))
+            if isinstance(failed, Aborted):
+                print(f"{CHOSEN} {self.name}", flush=True)
             self.rewind()
 
     def write(self) -> None:

@@ -5,12 +5,13 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from tests.support.java import compiled
 from tests.support.members import (
     POLL_S,
     SESSION_MS,
@@ -25,10 +26,11 @@ from tests.support.members import (
 from tests.support.waiting import wait_for
 
 KINDS = {"confluent": Confluent, "kafka-python": KafkaPython, "aiokafka": AioKafka}
-VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
+GROUP_MEMBER = Path(__file__).with_name("GroupMember.java")
 ASSIGNORS = {
     "range": "org.apache.kafka.clients.consumer.RangeAssignor",
     "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
 }
 
 
@@ -90,14 +92,6 @@ class MemberProcess:
         """SIGCONT: it goes on as if no time had passed."""
         self.process.send_signal(signal.SIGCONT)
 
-
-class Child(MemberProcess):
-    """One of the Python clients."""
-
-    def __init__(self, kind: str, bootstrap: str, group: str, topic: str, **settings: Any) -> None:
-        arguments = [kind, bootstrap, group, topic, json.dumps(settings)]
-        super().__init__([sys.executable, "-m", "tests.support.member_processes", *arguments])
-
     def hold(self) -> None:
         """Let it poll no more, as one that is busy with what it has read."""
         self._ask("hold")
@@ -119,8 +113,16 @@ class Child(MemberProcess):
         return self.answers[before]
 
 
+class Child(MemberProcess):
+    """One of the Python clients."""
+
+    def __init__(self, kind: str, bootstrap: str, group: str, topic: str, **settings: Any) -> None:
+        arguments = [kind, bootstrap, group, topic, json.dumps(settings)]
+        super().__init__([sys.executable, "-m", "tests.support.member_processes", *arguments])
+
+
 class Java(MemberProcess):
-    """Kafka's own VerifiableConsumer."""
+    """Kafka's own client."""
 
     CLASSIC = True
 
@@ -131,48 +133,21 @@ class Java(MemberProcess):
         topic: str,
         assignor: str = "range",
         session_ms: int = SESSION_MS,
+        **settings: Any,
     ) -> None:
-        from tools.apache_kafka import TOOL_JVM_OPTIONS, java_command
-
         classic = {
-            "assignment-strategy": ASSIGNORS[assignor],
-            "session-timeout": str(session_ms),
-            "command-config": self._settings("heartbeat.interval.ms=500\n"),
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": 500,
+            "partition.assignment.strategy": ASSIGNORS[assignor],
         }
-        options = {
-            "bootstrap-server": bootstrap,
-            "group-id": group,
-            "topic": topic,
-            **(classic if self.CLASSIC else {"group-protocol": "consumer"}),
+        wanted = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            **(classic if self.CLASSIC else {"group.protocol": "consumer"}),
+            **{name.replace("_", "."): value for name, value in settings.items()},
         }
-        arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
-        super().__init__(
-            java_command(TOOL_JVM_OPTIONS, VERIFIABLE_CONSUMER, [*arguments, "--verbose"])
-        )
-
-    def _settings(self, text: str) -> str:
-        self._file = tempfile.NamedTemporaryFile("w", suffix=".properties")  # noqa: SIM115
-        self._file.write(text)
-        self._file.flush()
-        return self._file.name
-
-    def told(self, event: dict[str, Any]) -> None:
-        partitions = {
-            each["partition"] for each in event.get("partitions", ()) if "partition" in each
-        }
-        match event["name"]:
-            case "partitions_assigned":
-                self._owned |= partitions
-            case "partitions_revoked" | "partitions_lost":
-                self._owned -= partitions
-            case "record_data":
-                self.records.append(
-                    (event["partition"], event["offset"], str(event["value"]).encode())
-                )
-
-    def close(self) -> None:
-        super().close()
-        self._file.close()
+        super().__init__([*compiled(GROUP_MEMBER), topic, json.dumps(wanted)])
 
 
 class _Running:

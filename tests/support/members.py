@@ -127,8 +127,14 @@ class KafkaPython:
         from kafka import KafkaConsumer
         from kafka.coordinator.assignors.range import RangePartitionAssignor
         from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+        from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-        assignors = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+        assignors = {
+            "range": RangePartitionAssignor,
+            "roundrobin": RoundRobinPartitionAssignor,
+            # It keeps what it had in its class: members with it need processes of their own.
+            "sticky": StickyPartitionAssignor,
+        }
         self.records: list[Record] = []
         self.claims: list[Claim] = []
         self.topic = topic
@@ -246,8 +252,14 @@ class AioKafka:
         from aiokafka import AIOKafkaConsumer
         from aiokafka.coordinator.assignors.range import RangePartitionAssignor
         from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+        from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-        assignors = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+        assignors = {
+            "range": RangePartitionAssignor,
+            "roundrobin": RoundRobinPartitionAssignor,
+            # It keeps what it had in its class: members with it need processes of their own.
+            "sticky": StickyPartitionAssignor,
+        }
         self.client = AIOKafkaConsumer(
             partition_assignment_strategy=[assignors[self._assignor]], **self._settings
         )

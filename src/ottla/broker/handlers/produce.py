@@ -155,7 +155,9 @@ class _Produce:
         for producer, partitions in self._not_entered().items():
             entered = broker.loop.create_future()
             enter(broker, transactional_id, producer, partitions, partial(_tell, entered))
-            if not entered.done():
+            if entered.done():
+                self._note_entry(partitions, is_here, entered)
+            else:
                 awaited.append(entered)
                 entered.add_done_callback(partial(self._note_entry, partitions, is_here))
         if not awaited:
