@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 SETTINGS: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
+    # A seventh faster for reads of 1 KB than TCP between the JVM and its Python workers.
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
-"""Filters reach the source, and rows reach the sink in large Arrow batches."""
+"""Filters reach the source; rows reach the sink in Arrow batches that are large, yet fit a cache."""
 
 _publishers: Final[dict[str, ProgressPublisher | None]] = {}
 _drawn: Final[dict[str, BatchProgress]] = {}

@@ -31,7 +31,6 @@ QUICK_FAILURES = {
     "spark.deploy.maxExecutorRetries": "-1",
     "spark.executor.maxNumFailures": "1000",
     "spark.stage.maxConsecutiveAttempts": "100",
-    "spark.python.unix.domain.socket.enabled": "false",
 }
 SPECULATION = {
     "spark.speculation": "true",
