@@ -26,6 +26,11 @@ class SparkCluster:
     master: str
     sessions: Sequence[int] = ()
 
+    @property
+    def speculates(self) -> bool:
+        """Whether a slow task is run a second time: that takes hosts beside each other."""
+        return bool(self.sessions)
+
 
 @contextmanager
 def standalone(directory: Path, steps: Path, patience: float) -> Iterator[SparkCluster]:
