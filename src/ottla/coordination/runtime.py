@@ -157,12 +157,10 @@ class Coordinator(Generic[S]):
         if hosted is None or not hosted.loaded or not self._is_current():
             return False
         partition, now_ms = hosted.partition, self._now_ms()
+        if not partition.acknowledges_at_once(_ALL):
+            return False
         batch = repeated.decide(hosted.shard, now_ms)
-        if (
-            batch is None
-            or not partition.acknowledges_at_once(_ALL)
-            or len(batch[1]) > partition.log.config.max_message_bytes
-        ):
+        if batch is None or len(batch[1]) > partition.log.config.max_message_bytes:
             return False
         try:
             partition.append(batch, now_ms)
@@ -306,7 +304,7 @@ class Coordinator(Generic[S]):
         if hosted.failed:
             return
         if hosted.partition.is_under_min_isr:
-            # What is due would be refused, and nobody would ask for it again.
+            # What is due would be refused: it is put off as a whole, not decided and undone again and again.
             loop = asyncio.get_running_loop()
             hosted.timer = loop.call_later(_OUT_OF_SYNC_S, self._tick, hosted)
             return

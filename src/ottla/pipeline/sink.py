@@ -196,12 +196,18 @@ def stream_sink(options: Mapping[str, str], schema: StructType) -> StreamSink:
     return StreamSink(work, read, warnings, once=once)
 
 
+def _warn_once(sentence: str) -> None:
+    if sentence not in _warned:
+        _warned.add(sentence)
+        log.warning(sentence)
+
+
 def settle_delivery(
-    read: SinkOptions, warn: Callable[[str], None] | None = None
+    read: SinkOptions, warn: Callable[[str], None] = _warn_once
 ) -> tuple[ProducerSettings, bool]:
     """The producer's settings, and whether rows are written exactly once, as asked for or as the brokers can.
 
-    What is to be said to the user goes to `warn`; without it, it is said at once, and once in a process.
+    What is to be said to the user goes to `warn`: unless told otherwise at once, and once in a process.
     """
     settings = read.producer()
     if read.delivery == AT_LEAST_ONCE:
@@ -211,7 +217,7 @@ def settle_delivery(
     if read.delivery == EXACTLY_ONCE:
         _check_slots(read)
         return exactly_once(settings), True
-    (warn or _warn_once)(
+    warn(
         "rows are written at least once: the brokers do not know transaction groups, as Apache "
         f"Kafka does not ({read.bootstrap_servers}); delivery=at_least_once says that this is meant"
     )
@@ -231,20 +237,14 @@ def _check_slots(read: SinkOptions) -> None:
 
 
 def _work(
-    read: SinkOptions, schema: StructType, warn: Callable[[str], None] | None = None
+    read: SinkOptions, schema: StructType, warn: Callable[[str], None] = _warn_once
 ) -> tuple[Work, bool]:
     columns = sink_columns(schema, read.topic)
     if read.without_meaning:
-        (warn or _warn_once)(meaningless(read.without_meaning))
+        warn(meaningless(read.without_meaning))
     settings, once = settle_delivery(read, warn)
     slots = read.slots if once and not link_to(settings).has_sinks() else None
     return Work(settings, columns, read.timeout_ms, slots), once
-
-
-def _warn_once(sentence: str) -> None:
-    if sentence not in _warned:
-        _warned.add(sentence)
-        log.warning(sentence)
 
 
 def _batch_claim(read: SinkOptions, work: Work) -> Claim:

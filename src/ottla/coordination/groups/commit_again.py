@@ -48,13 +48,7 @@ class CommitAgain:
         """What to append; None where the group is new or refuses it, which takes more words."""
         asked = self._asked
         group = shard.groups.get(asked.group_id)
-        if group is None or group.check_commit(
-            asked.member_id,
-            asked.instance_id,
-            asked.generation,
-            transactional=False,
-            knows_epochs=asked.knows_epochs,
-        ):
+        if group is None or group.check_commit(asked):
             return None
         group.committed_by(asked.member_id, now_ms)
         record, position = self._record, self._position

@@ -35,6 +35,7 @@ from ottla.coordination.groups.consumer_records import Kind
 from ottla.coordination.groups.downgrade import DOWNGRADED, by_name
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.history import Generation, History, Owner
+from ottla.coordination.groups.offset_requests import Commit
 from ottla.coordination.groups.subscription import Resolved, topics_of
 from ottla.coordination.groups.timers import Timers
 from ottla.coordination.groups.topics import Topics
@@ -196,22 +197,16 @@ class ConsumerGroup:
         """Members go; answered with an error code for each."""
         return classic_members.leave(self, members, token, now_ms)
 
-    def check_commit(
-        self,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        *,
-        transactional: bool,
-        knows_epochs: bool = False,
-    ) -> int:
+    def check_commit(self, asked: Commit) -> int:
         """The error that a commit by this member of this epoch is refused with; 0 if it may."""
+        member_id, generation = asked.member_id, asked.generation
         if generation < 0 and not self.members:
             return ErrorCode.NONE
-        if transactional and generation == -1 and not member_id and instance_id is None:
+        transactional = asked.transactional is not None
+        if transactional and generation == -1 and not member_id and asked.instance_id is None:
             return ErrorCode.NONE
         member = self.members.get(member_id)
-        if member is not None and not (transactional or knows_epochs or member.classic):
+        if member is not None and not (transactional or asked.knows_epochs or member.classic):
             return ErrorCode.UNSUPPORTED_VERSION
         return self._check_epoch(member_id, generation)
 

@@ -86,24 +86,16 @@ def _author(member_id: str, client_id: str) -> Author:
 
 
 def _commit_error(group: OffsetGroup | None, asked: Commit) -> int:
-    transactional = asked.transactional is not None
-    knows_epochs = asked.knows_epochs
     if group is None:
         if asked.generation < 0:
             return ErrorCode.NONE
-        return ErrorCode.GROUP_ID_NOT_FOUND if knows_epochs else ErrorCode.ILLEGAL_GENERATION
-    error = group.check_commit(
-        asked.member_id,
-        asked.instance_id,
-        asked.generation,
-        transactional=transactional,
-        knows_epochs=knows_epochs,
-    )
+        return ErrorCode.GROUP_ID_NOT_FOUND if asked.knows_epochs else ErrorCode.ILLEGAL_GENERATION
+    error = group.check_commit(asked)
     if not error:
         return ErrorCode.NONE
     if error in _WRONG_EPOCH and _is_only_late(group, asked):
         return ErrorCode.NONE
-    if error == ErrorCode.STALE_MEMBER_EPOCH and transactional:
+    if error == ErrorCode.STALE_MEMBER_EPOCH and asked.transactional is not None:
         return ErrorCode.ILLEGAL_GENERATION
     return error
 

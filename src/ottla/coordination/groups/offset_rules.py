@@ -11,21 +11,14 @@ from ottla.coordination.decision import Transactional
 
 if TYPE_CHECKING:
     from ottla.coordination.groups.offset_records import Committed, OffsetKey
+    from ottla.coordination.groups.offset_requests import Commit
     from ottla.coordination.groups.offsets import Offsets
 
 
 class OffsetGroup(Protocol):
     """A group, as its offsets see it. Answers are error codes, 0 for yes."""
 
-    def check_commit(
-        self,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        *,
-        transactional: bool,
-        knows_epochs: bool = False,
-    ) -> int:
+    def check_commit(self, asked: Commit) -> int:
         """Whether this member may commit now; in a group without members generation -1 may.
 
         A request that does not know of member epochs is not for members that have one.

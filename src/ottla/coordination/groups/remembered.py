@@ -8,6 +8,7 @@ from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import KeyValue, Token
 from ottla.coordination.groups.history import Generation, History, Owner
 from ottla.coordination.groups.members import Member, Roster
+from ottla.coordination.groups.offset_requests import Commit
 from ottla.coordination.groups.records import GroupValue, group_record
 from ottla.coordination.groups.state import FOLLOWS, GroupState
 from ottla.coordination.groups.timers import TimerKey, Timers
@@ -171,18 +172,12 @@ class RememberedGroup:
             return ErrorCode.ILLEGAL_GENERATION
         return error
 
-    def check_commit(
-        self,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        *,
-        transactional: bool,
-        knows_epochs: bool = False,
-    ) -> int:
+    def check_commit(self, asked: Commit) -> int:
         """The error that a commit by this member of this generation is refused with; 0 if it may."""
+        member_id, instance_id, generation = asked.member_id, asked.instance_id, asked.generation
         if generation < 0 and self.state is EMPTY:
             return ErrorCode.NONE
+        transactional = asked.transactional is not None
         if generation >= 0 or member_id or instance_id is not None:
             error = self._check_generation(member_id, instance_id, generation)
             if error:

@@ -19,6 +19,7 @@ from ottla.protocol.apis.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.unit.coordination.groups.refusing import refused_by_log
 
 GROUP = "g"
 Owned = set[tuple[str, int]]
@@ -72,11 +73,7 @@ class World:
     def carry_out(self, decision: Decision) -> None:
         if decision.records and self.refusals:
             self.refusals -= 1
-            refused = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            for token, _ in decision.replies:
-                token(refused)
-            if decision.undo is not None:
-                self.carry_out(decision.undo(refused, self.now_ms))
+            self.carry_out(refused_by_log(decision, self.now_ms))
             return
         for key, value in decision.records:
             self.log.append((key, value))

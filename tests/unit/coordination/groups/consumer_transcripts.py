@@ -10,6 +10,7 @@ from typing import Any
 from ottla.base.errors import ApiError
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
+from ottla.coordination.groups.offset_requests import Commit
 from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World
 from tests.unit.coordination.groups.old_clients import OldClient
 from tests.unit.coordination.groups.transcripts import milliseconds, told
@@ -113,9 +114,7 @@ class Player:
         """Whether a client may commit an offset."""
         client, group = self.clients[plain[0]], self.world.shard.groups[GROUP]
         epoch = int(named.get("epoch", client.epoch))
-        code = group.check_commit(
-            client.member_id, None, epoch, transactional=False, knows_epochs=True
-        )
+        code = group.check_commit(Commit(GROUP, (), 9, client.member_id, None, epoch))
         self.out.append(f"{plain[0]}: {told(code)}")
 
     def do_advance(self, plain: list[str], named: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from ottla.cluster.image import TopicImage
 from ottla.coordination.decision import Decision, KeyValue, Transactional
 from ottla.coordination.groups.offset_history import COMMIT, Author
 from ottla.coordination.groups.offset_records import Committed, OffsetKey
+from ottla.coordination.groups.offset_requests import Commit
 from ottla.coordination.groups.offset_rules import OffsetGroup, OffsetLimits
 from ottla.coordination.groups.offsets import Offsets, TopicToCommit
 from ottla.protocol.apis.offset_commit import OffsetCommitRequestPartition
@@ -36,17 +37,11 @@ class ToldGroup:
     asked: list[tuple[str, str | None, int, bool]] = field(default_factory=list)
     knew_epochs: list[bool] = field(default_factory=list)
 
-    def check_commit(
-        self,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        *,
-        transactional: bool,
-        knows_epochs: bool = False,
-    ) -> int:
-        self.asked.append((member_id, instance_id, generation, transactional))
-        self.knew_epochs.append(knows_epochs)
+    def check_commit(self, asked: Commit) -> int:
+        transactional = asked.transactional is not None
+        who = asked.member_id, asked.instance_id, asked.generation
+        self.asked.append((*who, transactional))
+        self.knew_epochs.append(asked.knows_epochs)
         return self.commit_error
 
     def has_held(self, member_id: str, epoch: int, topic_id: uuid.UUID, partition: int) -> bool:

@@ -3,6 +3,7 @@
 from functools import partial
 
 from ottla.base.errors import ApiError
+from ottla.coordination.decision import Transactional
 from ottla.coordination.groups.offset_requests import Commit, commit
 from ottla.coordination.groups.offsets import TopicToCommit
 from ottla.protocol.errors import ErrorCode
@@ -23,9 +24,19 @@ def two_members() -> tuple[World, Client, Client]:
     return world, first, second
 
 
-def check(world: World, member_id: str, epoch: int, **options: bool) -> int:
-    asked = {"transactional": False, "knows_epochs": True, **options}
-    return world.group.check_commit(member_id, None, epoch, **asked)
+def check(
+    world: World,
+    member_id: str,
+    epoch: int,
+    *,
+    transactional: bool = False,
+    knows_epochs: bool = True,
+) -> int:
+    held = Transactional(0, 0) if transactional else None
+    version = 9 if knows_epochs else 8
+    return world.group.check_commit(
+        Commit(GROUP, (), version, member_id, None, epoch, transactional=held)
+    )
 
 
 def test_a_member_commits_in_its_epoch_only() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 from ottla.base.errors import ApiError
 from ottla.config.groups import GroupsConfig
-from ottla.coordination.decision import Decision
+from ottla.coordination.decision import Decision, Transactional
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.describe import describe
 from ottla.coordination.groups.group import Caller, Group
+from ottla.coordination.groups.offset_requests import Commit
 from ottla.coordination.groups.records import GROUP_KEY_VERSION, decode_group_value, key_version
 from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.groups.state import GroupState
@@ -34,6 +35,7 @@ from ottla.protocol.apis.sync_group import (
 )
 from ottla.protocol.consumer_protocol import Subscription, encode_subscription
 from ottla.protocol.errors import ErrorCode
+from tests.unit.coordination.groups.refusing import refused_by_log
 
 GROUP = "g"
 
@@ -153,12 +155,16 @@ class Player:
 
     def do_commit(self, plain: list[str], named: dict[str, str]) -> None:
         who = plain[0]
-        code = self.group().check_commit(
+        asked = Commit(
+            GROUP,
+            (),
+            8,
             named.get("id", self.ids.get(who, "")),
             named.get("instance"),
             int(named.get("generation", self.generations.get(who, -1))),
-            transactional="transactional" in plain,
+            transactional=Transactional(0, 0) if "transactional" in plain else None,
         )
+        code = self.group().check_commit(asked)
         self.out.append(f"{who}: {told(code)}")
 
     def do_advance(self, plain: list[str], named: dict[str, str]) -> None:
@@ -224,11 +230,7 @@ class Player:
         if decision.records and self.refuses:
             self.refuses = False
             self.out.append("the log refused")
-            refused = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            for token, _ in decision.replies:
-                token(refused)
-            if decision.undo is not None:
-                self.carry_out(decision.undo(refused, self.now_ms))
+            self.carry_out(refused_by_log(decision, self.now_ms))
             return
         for key, value in decision.records:
             self.log.append((key, value))
