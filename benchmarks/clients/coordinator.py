@@ -15,6 +15,9 @@ from ottla.protocol.schema import Request
 READY_WITHIN_SECONDS = 60.0
 LARGEST_REPLY = 1 << 20
 
+# One for all, as every reply is decoded before the next is read; to make a new one takes longer than many a request.
+_buffer = memoryview(bytearray(LARGEST_REPLY))
+
 
 def send(connection: socket.socket, request: Request, version: int) -> None:
     """Sends a request; its answer is to be received before the next is sent."""
@@ -23,7 +26,7 @@ def send(connection: socket.socket, request: Request, version: int) -> None:
 
 def receive(connection: socket.socket, request: Request, version: int) -> Any:
     """The answer to the request sent last."""
-    reply = read_frame(connection, memoryview(bytearray(LARGEST_REPLY)))
+    reply = read_frame(connection, _buffer)
     return decode_response(request.api_key, version, bytes(reply[4:]))[1]
 
 

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from ottla.base.log import logger
 from ottla.broker import metrics
+from ottla.broker.busy_poll import BusyPoll
 from ottla.broker.connection import Connection
 from ottla.broker.dispatch import Dispatcher
 from ottla.config.live import LiveSettings
@@ -31,6 +32,7 @@ class Server:
         self._connections: set[Connection] = set()
         self._to_flush: list[Connection] = []
         self._turn_has_replies = False
+        self._busy_poll = BusyPoll()
         self._per_ip: Counter[str] = Counter()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -95,6 +97,7 @@ class Server:
         to_flush, self._to_flush = self._to_flush, []
         for connection in to_flush:
             connection.flush()
+        self._busy_poll.served()
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""

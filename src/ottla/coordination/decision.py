@@ -76,5 +76,11 @@ class Shard(Protocol):
     def tick(self, now_ms: int) -> Decision:
         """Whatever is due: sessions that end, rebalances that complete, offsets that expire."""
 
+    def waits_for_quiet(self) -> bool:
+        """Whether something is due before its deadline if nobody asks for a while."""
+
+    def quiet(self, now_ms: int) -> Decision:
+        """Nobody has asked for a while: whatever has waited for that."""
+
     def parked(self) -> Sequence[Token]:
         """Everybody who waits here, to be told when this broker is no longer the coordinator."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from ottla.base.errors import ApiError, StorageError
@@ -19,6 +20,7 @@ from ottla.coordination import metrics
 from ottla.coordination.batches import encode
 from ottla.coordination.decision import Decision, Shard, Token
 from ottla.coordination.loading import load
+from ottla.coordination.quiet import Quiet
 from ottla.coordination.routing import partition_for
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import NO_TIMESTAMP
@@ -65,17 +67,20 @@ class _Hosted(Generic[S]):
     """
 
     __slots__ = (
-        "failed", "leader_epoch", "loaded", "partition", "shard", "timer", "timer_ms", "unavailable",
-        "waiting",
+        "failed", "leader_epoch", "loaded", "partition", "quiet", "shard", "timer", "timer_ms",
+        "unavailable", "waiting",
     )  # fmt: skip
 
-    def __init__(self, partition: Partition, shard: S) -> None:
+    def __init__(
+        self, partition: Partition, shard: S, when_quiet: Callable[[_Hosted[S]], None]
+    ) -> None:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
         self.shard = shard
         self.loaded = False
         self.failed = False
         self.unavailable = ""
+        self.quiet = Quiet(partial(when_quiet, self))
         self.timer: asyncio.TimerHandle | None = None
         self.timer_ms: int | None = None
         # Replies that wait for the high watermark, in the order of their offsets.
@@ -115,8 +120,11 @@ class Coordinator(Generic[S]):
         for index in range(self.partition_count):
             partition = self._partitions.find(self.topic, index)
             if partition is not None and partition.is_leader and index not in self._hosted:
-                hosted = self._hosted[index] = _Hosted(partition, self._make_shard(index))
+                hosted = self._hosted[index] = self._host(partition)
                 self._tasks.spawn(self._load(hosted))
+
+    def _host(self, partition: Partition) -> _Hosted[S]:
+        return _Hosted(partition, self._make_shard(partition.tp.partition), self._quiet)
 
     def _is_still_led(self, hosted: _Hosted[S]) -> bool:
         """Whether a machine's partition is led here, and was all the time: in another epoch others may have written."""
@@ -223,6 +231,7 @@ class Coordinator(Generic[S]):
         )
 
     def _carry_out(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
+        hosted.quiet.disturbed()
         if decision.records:
             try:
                 self._append(hosted, decision, now_ms)
@@ -298,6 +307,8 @@ class Coordinator(Generic[S]):
         if deadline_ms is not None:
             delay = max(0, deadline_ms - self._now_ms()) / 1000
             hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
+        if hosted.shard.waits_for_quiet():
+            hosted.quiet.watch()
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
@@ -311,6 +322,11 @@ class Coordinator(Generic[S]):
         now_ms = self._now_ms()
         self._carry_out(hosted, hosted.shard.tick(now_ms), now_ms)
 
+    def _quiet(self, hosted: _Hosted[S]) -> None:
+        if hosted.shard.waits_for_quiet() and not hosted.partition.is_under_min_isr:
+            now_ms = self._now_ms()
+            self._carry_out(hosted, hosted.shard.quiet(now_ms), now_ms)
+
     def _fail(
         self, hosted: _Hosted[S], replies: Sequence[tuple[Token, Any]], failure: Exception
     ) -> None:
@@ -323,12 +339,13 @@ class Coordinator(Generic[S]):
         for token, _ in replies:
             token(gone)
         if self._is_still_led(hosted):
-            fresh = self._hosted[index] = _Hosted(hosted.partition, self._make_shard(index))
+            fresh = self._hosted[index] = self._host(hosted.partition)
             self._tasks.spawn(self._load(fresh))
 
     def _discard(self, index: int) -> None:
         hosted = self._hosted.pop(index)
         hosted.failed = True
+        hosted.quiet.stop()
         if hosted.timer is not None:
             hosted.timer.cancel()
         gone = ApiError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} has moved")

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from ottla.coordination import metrics
+from ottla.coordination.decision import Decision, Token
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.shard import GroupShard
+from ottla.coordination.quiet import FEWEST_TURNS
+from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.office import (
@@ -32,6 +35,19 @@ JOIN = JoinGroupRequest(
     protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
 )
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def heartbeat(shard: GroupShard, member_id: str, token: Token, now_ms: int) -> Decision:
+    """A consumer joins a group of its own protocol."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="consumers",
+        member_id=member_id,
+        member_epoch=0,
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+    return shard.consumer_heartbeat(request, Caller("client", "/host", 1), token, now_ms)
 
 
 def reloads() -> float:
@@ -71,6 +87,18 @@ def test_a_coordinator_that_could_not_write_is_loaded_anew(tmp_path: Path) -> No
         assert office.partition.log.end_offset == end_offset
         assert office.commit(7) == [KEPT]
         assert office.position(shard) == 7
+
+    tell(story, tmp_path)
+
+
+def test_who_waits_for_others_is_answered_when_nobody_comes(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        joining = office.ask(heartbeat, "a"), office.ask(heartbeat, "b")
+        assert joining == ([], [])
+        for _ in range(2 * FEWEST_TURNS):  # the clock of this broker stands still
+            await asyncio.sleep(0)
+        [first], [second] = joining
+        assert first.member_epoch == second.member_epoch > 0
 
     tell(story, tmp_path)
 

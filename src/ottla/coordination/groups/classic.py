@@ -231,6 +231,9 @@ class ClassicGroup(RememberedGroup):
     def _rebalance(self, reason: str, effects: Effects) -> None:
         """Begin to gather the members, unless that is under way."""
         if self.state is PREPARING:
+            until_ms = self._gather_until_ms
+            if until_ms is not None and not self._config.group_initial_rebalance_delay_ms:
+                self._gather(until_ms, effects)
             self._complete_if_all_joined(effects)
             return
         self._history.note(self.group_id, effects.now_ms, "rebalance", detail=reason)
@@ -241,30 +244,30 @@ class ClassicGroup(RememberedGroup):
         self._become(PREPARING, effects.now_ms)
         timeout_ms = self.members.longest_rebalance_timeout_ms()
         if was_empty:
-            delay_ms = self._initial_delay_ms()
-            self._gathering_ms = max(timeout_ms - delay_ms, 0)
-            self._newcomers = False
-            self._schedule(JOIN, effects.now_ms + delay_ms)
+            self._gather_until_ms = effects.now_ms + timeout_ms
+            self._gather(self._gather_until_ms, effects)
         else:
             self._schedule(JOIN, effects.now_ms + timeout_ms)
             self._complete_if_all_joined(effects)
 
-    def _initial_delay_ms(self) -> int:
+    def _gather(self, until_ms: int, effects: Effects) -> None:
+        """Wait for others; where no delay is set, until nobody comes any more."""
         shortest_ms = SHORTEST_ANNOUNCED_MS if self._announced else SHORTEST_GATHERING_MS
-        return max(self._config.group_initial_rebalance_delay_ms, shortest_ms)
+        delay_ms = self._config.group_initial_rebalance_delay_ms
+        deadline_ms = min(effects.now_ms + max(delay_ms, shortest_ms), until_ms)
+        self._newcomers = False
+        self._schedule(JOIN, deadline_ms, or_quiet=not delay_ms)
 
     def _complete_if_all_joined(self, effects: Effects) -> None:
         all_joined = self.members.awaiting == len(self.members) and not self.pending
-        if self.state is PREPARING and self._gathering_ms is None and all_joined:
+        if self.state is PREPARING and self._gather_until_ms is None and all_joined:
             self._complete_join(effects)
 
     def _gathered(self, effects: Effects) -> None:
         """The time to gather is over; an empty group waits on as long as members keep coming."""
-        if self._gathering_ms and (self._newcomers or self._expects_more(effects.now_ms)):
-            delay_ms = min(self._initial_delay_ms(), self._gathering_ms)
-            self._gathering_ms -= delay_ms
-            self._newcomers = False
-            self._schedule(JOIN, effects.now_ms + delay_ms)
+        until_ms = self._gather_until_ms or 0
+        if effects.now_ms < until_ms and (self._newcomers or self._expects_more(effects.now_ms)):
+            self._gather(until_ms, effects)
         else:
             self._complete_join(effects)
 
@@ -276,7 +279,7 @@ class ClassicGroup(RememberedGroup):
     def _complete_join(self, effects: Effects) -> None:
         """Whoever has not come is out, static members excepted; the others get their generation."""
         self._cancel(JOIN)
-        self._gathering_ms = None
+        self._gather_until_ms = None
         for member in [m for m in self.members if m.join_token is None and m.instance_id is None]:
             self._history.note(
                 self.group_id, effects.now_ms, "expired", member.member_id, "did not join in time"

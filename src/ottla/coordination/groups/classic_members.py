@@ -78,7 +78,7 @@ def _join(
         protocol_name=protocols[0][0],
         member_id=member_id,
     )
-    return Decision(draft.records, ((token, answer),), undo=group.not_written)
+    return Decision(draft.records, ((token, answer),), undo=group.not_written, replay=draft.replay)
 
 
 def _can_join_with(group: ConsumerGroup, protocol_type: str, protocols: Protocols) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, cast
 from uuid import UUID
 
 from ottla.base.errors import ApiError
-from ottla.cluster.image import Image, TopicImage
+from ottla.cluster.image import NO_SETTINGS, Image, TopicImage
 from ottla.config.group import GroupConfig, resolve_group
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
@@ -58,9 +58,9 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_owners", "_topics", "assignment_epoch", "assignment_timestamp_ms", "config",
-        "epoch", "gathering", "group_id", "history", "instances", "members", "metadata_hash", "resolved", "target",
-        "timers",
+        "_checked", "_checked_ms", "_overrides", "_own_config", "_owners", "_topics", "assignment_epoch",
+        "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
+        "metadata_hash", "newcomers", "resolved", "target", "timers",
     )  # fmt: skip
 
     type_name = "consumer"
@@ -79,12 +79,16 @@ class ConsumerGroup:
         self.resolved: dict[str, Resolved] = {}
         # Derived from the members.
         self.instances: dict[str, str] = {}
+        # Members that want topics, are in no target assignment, and have come since the epoch began.
+        self.newcomers: set[str] = set()
         self._owners: dict[UUID, dict[int, str]] = {}
         # Soft: the topics that the subscriptions were last compared with, and when.
         self._checked: Mapping[str, TopicImage] | None = None
         self._checked_ms = 0
         self.gathering = consumer_gathering.Gathering()
         self.config = config
+        self._overrides = NO_SETTINGS
+        self._own_config = resolve_group(config, NO_SETTINGS)
         self.timers = timers
         self.history = history
         self._topics = topics
@@ -96,7 +100,7 @@ class ConsumerGroup:
         """The state in Kafka's words."""
         if not self.members:
             return "Empty"
-        if self.epoch > self.assignment_epoch:
+        if self.epoch > self.assignment_epoch or self.newcomers:
             return "Assigning"
         settled = all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values())
         return "Stable" if settled else "Reconciling"
@@ -114,7 +118,10 @@ class ConsumerGroup:
     @property
     def own_config(self) -> GroupConfig:
         """What holds for this group now, its own settings included."""
-        return resolve_group(self.config, self.image.group_config(self.group_id))
+        overrides = self.image.group_config(self.group_id)
+        if overrides is not self._overrides:
+            self._overrides, self._own_config = overrides, resolve_group(self.config, overrides)
+        return self._own_config
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this instance id."""
@@ -153,6 +160,13 @@ class ConsumerGroup:
             if votes
             else self.config.group_consumer_assignors[0]
         )
+
+    def newcomers_joined(self) -> str:
+        """Why an epoch has to begin for those who have come since the last; nothing if nobody has."""
+        count = len(self.newcomers)
+        if count == 1:
+            return f"{next(iter(self.newcomers))} joined"
+        return f"{count} members joined" if count else ""
 
     def may_assign(self, now_ms: int) -> bool:
         """Whether the last target assignment is old enough for the next, if there was one."""
@@ -316,19 +330,22 @@ class ConsumerGroup:
         if kind is Kind.EPOCH and value is not None:
             epoch = cast(consumer_records.Epoch, value)
             self.epoch, self.metadata_hash = epoch.epoch, epoch.metadata_hash
+            self.newcomers.clear()
         elif kind is Kind.TARGET_EPOCH:
             target = cast(consumer_records.TargetEpoch | None, value)
             self.assignment_epoch = -1 if target is None else target.assignment_epoch
             self.assignment_timestamp_ms = 0 if target is None else target.assignment_timestamp_ms
             self._remember()
         elif kind is Kind.TARGET:
-            self._replay_target(name, cast(consumer_records.TargetValue | None, value))
+            target_value = cast(consumer_records.TargetValue | None, value)
+            self.place_target(name, None if target_value is None else target_of(target_value))
         elif kind is Kind.MEMBER:
             self._replay_member(name, cast(consumer_records.MemberValue | None, value))
         elif kind is Kind.CURRENT:
             self._replay_current(name, cast(consumer_records.CurrentValue | None, value))
         elif kind is Kind.PATTERN:
-            self._replay_pattern(name, cast(consumer_records.PatternValue | None, value))
+            pattern = cast(consumer_records.PatternValue | None, value)
+            self.place_pattern(name, None if pattern is None else Resolved.read(pattern))
 
     def _remember(self) -> None:
         """Keep who shall own what in the history, in the bytes that classic consumers know."""
@@ -347,34 +364,52 @@ class ConsumerGroup:
         assignor = self.preferred_assignor(self.members.values())
         self.history.assigned(self.group_id, Generation(at_ms, epoch, CONSUMER, assignor, owners))
 
-    def _replay_target(self, member_id: str, value: consumer_records.TargetValue | None) -> None:
-        if value is None:
+    def place_target(self, member_id: str, target: Partitions | None) -> None:
+        """A member shall own this."""
+        if target is None:
             self.target.pop(member_id, None)
         else:
-            self.target[member_id] = target_of(value)
+            self.target[member_id] = target
+            self.newcomers.discard(member_id)
 
     def _replay_member(self, member_id: str, value: consumer_records.MemberValue | None) -> None:
         before = self.members.get(member_id)
-        instance_id = None if before is None else before.instance_id
-        if instance_id is not None and self.instances.get(instance_id) == member_id:
+        if value is not None:
+            self.place_member((before or Member(member_id=member_id)).with_subscription(value))
+        elif before is not None:
+            self._forget_instance(before)
+            self._disown(before)
+            del self.members[member_id]
+            self.newcomers.discard(member_id)
+
+    def place_member(self, member: Member) -> None:
+        """A member says this of itself."""
+        member_id, before = member.member_id, self.members.get(member.member_id)
+        if before is not None:
+            self._forget_instance(before)
+        elif member_id not in self.target and (member.topics or member.pattern):
+            self.newcomers.add(member_id)
+        self.members[member_id] = member
+        if member.instance_id is not None:
+            self.instances[member.instance_id] = member_id
+
+    def _forget_instance(self, member: Member) -> None:
+        instance_id = member.instance_id
+        if instance_id is not None and self.instances.get(instance_id) == member.member_id:
             del self.instances[instance_id]
-        if value is None:
-            if before is not None:
-                self._disown(before)
-                del self.members[member_id]
-            return
-        after = (before or Member(member_id=member_id)).with_subscription(value)
-        self.members[member_id] = after
-        if after.instance_id is not None:
-            self.instances[after.instance_id] = member_id
 
     def _replay_current(self, member_id: str, value: consumer_records.CurrentValue | None) -> None:
         before = self.members.get(member_id)
-        if before is None and value is None:
-            return
-        before = before or Member(member_id=member_id)
-        self._disown(before)
-        after = self.members[member_id] = before.with_current(value)
+        if before is not None or value is not None:
+            self.place_current((before or Member(member_id=member_id)).with_current(value))
+
+    def place_current(self, after: Member) -> None:
+        """A member owns this."""
+        member_id = after.member_id
+        before = self.members.get(member_id)
+        if before is not None:
+            self._disown(before)
+        self.members[member_id] = after
         for owned in (after.assigned, after.pending_revocation):
             for topic_id, partitions in owned.items():
                 self._owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
@@ -390,11 +425,12 @@ class ConsumerGroup:
                 if topic_id in self._owners and not owners:
                     del self._owners[topic_id]
 
-    def _replay_pattern(self, pattern: str, value: consumer_records.PatternValue | None) -> None:
-        if value is None:
+    def place_pattern(self, pattern: str, matched: Resolved | None) -> None:
+        """A pattern matches these topics."""
+        if matched is None:
             self.resolved.pop(pattern, None)
         else:
-            self.resolved[pattern] = Resolved(frozenset(value.topics), value.timestamp_ms)
+            self.resolved[pattern] = matched
 
     def loaded(self, now_ms: int) -> None:
         """The log has been replayed: the clocks of all members begin now."""

@@ -5,14 +5,14 @@ Nothing of the group changes meanwhile; each step sees what the steps before it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import KeyValue
-from ottla.coordination.groups import consumer_records
 from ottla.coordination.groups.assignors.spec import MemberSpec
 from ottla.coordination.groups.assignors.table import ASSIGNORS
 from ottla.coordination.groups.consumer_member import (
@@ -22,7 +22,14 @@ from ottla.coordination.groups.consumer_member import (
     Partitions,
     target_record,
 )
-from ottla.coordination.groups.consumer_records import Epoch, Kind, TargetEpoch, record, tombstone
+from ottla.coordination.groups.consumer_records import (
+    MEMBER_KINDS,
+    Epoch,
+    Kind,
+    TargetEpoch,
+    record,
+    tombstone,
+)
 from ottla.coordination.groups.reconciliation import Aim, reconcile
 from ottla.coordination.groups.subscription import (
     Resolved,
@@ -44,6 +51,8 @@ class Draft:
         self.group = group
         self.now_ms = now_ms
         self.records: list[KeyValue] = []
+        # What replaying each of them comes to: it need not be read again.
+        self._takes: list[Callable[[], None]] = []
         # Who is new or another, and who is gone: None. All the others are as in the group.
         self._changed: dict[str, Member | None] = {}
         # A static member that came back, and the id of its former self.
@@ -53,25 +62,51 @@ class Draft:
         self._assignment_epoch = group.assignment_epoch
         self._targets: Mapping[str, Partitions] = group.target
 
+    def replay(self) -> None:
+        """The records are in the log: the group is as they say."""
+        for take in self._takes:
+            take()
+
+    def _say(self, written: KeyValue, take: Callable[[], None]) -> None:
+        self.records.append(written)
+        self._takes.append(take)
+
+    def _erase(self, kind: Kind, name: str) -> None:
+        group = self.group
+        self._say(tombstone(kind, group.group_id, name), partial(group.replay, kind, name, None))
+
     # --------------------------------------------------------------------------- member
 
     def take_over(self, former: Member, member_id: str) -> Member:
         """A static member comes back under a new id: it gets the place, the target and the partitions it had."""
-        group_id = self.group.group_id
         member = replace(former, member_id=member_id, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
         target = self.group.target_for(former)
-        self.records += consumer_records.member_tombstones(group_id, former.member_id)
-        self.records += [
-            member.subscription_record(group_id),
-            target_record(group_id, member_id, target),
-            member.current_record(group_id),
-        ]
+        self._erase_member(former.member_id)
+        self._say_subscription(member)
+        self._say_target(member_id, target)
+        self._say_current(member)
         targets = {m: t for m, t in self._targets.items() if m != former.member_id}
         self._targets = targets | {member_id: target}
         self._changed[former.member_id] = None
         self._changed[member_id] = member
         self._taken_over = member_id, former.member_id
         return member
+
+    def _erase_member(self, member_id: str) -> None:
+        for kind in MEMBER_KINDS:
+            self._erase(kind, member_id)
+
+    def _say_subscription(self, member: Member) -> None:
+        written = member.subscription_record(self.group.group_id)
+        self._say(written, partial(self.group.place_member, member))
+
+    def _say_target(self, member_id: str, target: Partitions) -> None:
+        written = target_record(self.group.group_id, member_id, target)
+        self._say(written, partial(self.group.place_target, member_id, target))
+
+    def _say_current(self, member: Member) -> None:
+        written = member.current_record(self.group.group_id)
+        self._say(written, partial(self.group.place_current, member))
 
     def replaced(self) -> None:
         """Nothing is expected of a former self any more; to be said when the request can no longer be refused.
@@ -87,7 +122,7 @@ class Draft:
     def introduce(self, before: Member, after: Member) -> bool:
         """A member says of itself what `after` says; whether its subscription is another than before."""
         if after is not before and after != before:
-            self.records.append(after.subscription_record(self.group.group_id))
+            self._say_subscription(after)
         self._changed[after.member_id] = after
         former, pattern = before.pattern or "", after.pattern or ""
         if former != pattern:
@@ -98,7 +133,7 @@ class Draft:
         resolved = dict(self._resolved)
         if former and self.group.users_of(former) == 1:
             resolved.pop(former, None)
-            self.records.append(tombstone(Kind.PATTERN, self.group.group_id, former))
+            self._erase(Kind.PATTERN, former)
         if pattern and pattern not in resolved:
             self._match(pattern, resolved)
         self._resolved = resolved
@@ -109,20 +144,19 @@ class Draft:
         before = resolved.get(pattern)
         if before is not None and before.topics == found:
             return False
-        resolved[pattern] = Resolved(found, self.now_ms)
-        self.records.append(resolved[pattern].record(self.group.group_id, pattern))
+        now = resolved[pattern] = Resolved(found, self.now_ms)
+        written = now.record(self.group.group_id, pattern)
+        self._say(written, partial(self.group.place_pattern, pattern, now))
         return True
 
     def remove(self, members: Collection[Member]) -> None:
         """Members are out, and with them the patterns that nobody else uses."""
         for member in members:
             self._changed[member.member_id] = None
-            self.records += consumer_records.member_tombstones(
-                self.group.group_id, member.member_id
-            )
+            self._erase_member(member.member_id)
         used = {member.pattern for member in self.members().values()}
         for pattern in [pattern for pattern in self._resolved if pattern not in used]:
-            self.records.append(tombstone(Kind.PATTERN, self.group.group_id, pattern))
+            self._erase(Kind.PATTERN, pattern)
         self._resolved = {p: found for p, found in self._resolved.items() if p in used}
 
     # ---------------------------------------------------------------------------- group
@@ -140,6 +174,7 @@ class Draft:
     def refresh(self, why: str = "") -> None:
         """Begin a new epoch if there is a reason to, or if the topics that the group is about have changed."""
         group = self.group
+        why = why or group.newcomers_joined()
         if not why and not group.is_stale(self.now_ms):
             return
         if group.has_new_topics:
@@ -156,7 +191,8 @@ class Draft:
         if why:
             self.epoch = group.epoch + 1
             value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
-            self.records.append(record(Kind.EPOCH, group.group_id, value))
+            written = record(Kind.EPOCH, group.group_id, value)
+            self._say(written, partial(group.replay, Kind.EPOCH, "", value))
             group.history.note(group.group_id, self.now_ms, "rebalance", detail=why)
 
     def introduced(self, member: Member, *, changed: bool) -> str:
@@ -182,9 +218,10 @@ class Draft:
         targets = assignor(specs, topics)
         for member_id, target in targets.items():
             if self._targets.get(member_id) != target:
-                self.records.append(target_record(group.group_id, member_id, target))
+                self._say_target(member_id, target)
         value = TargetEpoch(assignment_epoch=self.epoch, assignment_timestamp_ms=self.now_ms)
-        self.records.append(record(Kind.TARGET_EPOCH, group.group_id, value))
+        written = record(Kind.TARGET_EPOCH, group.group_id, value)
+        self._say(written, partial(group.replay, Kind.TARGET_EPOCH, "", value))
         self._assignment_epoch, self._targets = self.epoch, targets
 
     def _specs(
@@ -222,7 +259,7 @@ class Draft:
         )
         after = reconcile(member, aim)
         if after is not member:
-            self.records.append(after.current_record(group.group_id))
+            self._say_current(after)
         return after
 
 

@@ -69,4 +69,4 @@ def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) 
     if len(gathering.waiting) > 1:
         quiet_ms = max(TOGETHER_MS, (now_ms - gathering.since_ms) // 3)
     until_ms = min(now_ms + quiet_ms, gathering.since_ms + LONGEST_MS)
-    group.timers.schedule((GATHER, group.group_id, ""), until_ms)
+    group.timers.schedule((GATHER, group.group_id, ""), until_ms, or_quiet=True)

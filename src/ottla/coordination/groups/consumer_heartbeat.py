@@ -104,20 +104,21 @@ def heartbeat(
     after = _updated(before, request, caller)
     changed = draft.introduce(before, after)
     draft.replaced()
-    draft.refresh(draft.introduced(before, changed=changed))
     if before.member_id not in group.members:
         group.history.note(group.group_id, now_ms, "joined", before.member_id)
     group.extend_session(after, now_ms)
     if gathers:
         newcomer = consumer_gathering.Newcomer(request, token)
         consumer_gathering.wait(group, after.member_id, newcomer, now_ms)
-        return Decision(draft.records, undo=partial(_not_written, group, after.member_id))
+        undo = partial(_not_written, group, after.member_id)
+        return Decision(draft.records, undo=undo, replay=draft.replay)
+    draft.refresh(draft.introduced(before, changed=changed))
     draft.assign()
     member = draft.settle(after, claimed, changed=changed)
     if member is not after:
         group.watch_revocation(member, now_ms)
     told = answer(group, request, before, member)
-    return Decision(draft.records, ((token, told),), undo=group.not_written)
+    return Decision(draft.records, ((token, told),), undo=group.not_written, replay=draft.replay)
 
 
 def _not_written(group: ConsumerGroup, member_id: str, refused: ApiError, now_ms: int) -> Decision:
@@ -129,6 +130,7 @@ def _not_written(group: ConsumerGroup, member_id: str, refused: ApiError, now_ms
 def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
     """Assign for all who have come, and tell them."""
     draft = Draft(group, now_ms)
+    draft.refresh()
     draft.assign()
     waiting = group.gathering.waiting
     replies: list[tuple[Token, Any]] = []
@@ -146,7 +148,7 @@ def gathered(group: ConsumerGroup, now_ms: int) -> Decision:
         ]
     if waiting:
         group.timers.schedule((consumer_gathering.GATHER, group.group_id, ""), now_ms)
-    return Decision(draft.records, replies, undo=group.not_written)
+    return Decision(draft.records, replies, undo=group.not_written, replay=draft.replay)
 
 
 def _find(
@@ -306,7 +308,7 @@ def _remove(
     draft = Draft(group, now_ms)
     draft.remove(members)
     draft.refresh(f"{', '.join(member.member_id for member in members)} left")
-    return Decision(draft.records, replies, undo=group.not_written)
+    return Decision(draft.records, replies, undo=group.not_written, replay=draft.replay)
 
 
 def _not_downgraded(

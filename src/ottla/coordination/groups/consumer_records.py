@@ -40,6 +40,10 @@ KEY_VERSIONS: Final = frozenset(Kind)
 _WITH_MEMBER: Final = frozenset({Kind.MEMBER, Kind.TARGET, Kind.CURRENT, Kind.PATTERN})
 
 
+MEMBER_KINDS: Final = (Kind.CURRENT, Kind.TARGET, Kind.MEMBER)
+"""What there is of a member, in the order in which it is erased: so no partition is left without its owner."""
+
+
 class GroupKey(Struct):
     """The key of what is there once for each group."""
 
@@ -190,12 +194,6 @@ def record(kind: Kind, group_id: str, value: Struct, name: str = "") -> KeyValue
 def tombstone(kind: Kind, group_id: str, name: str = "") -> KeyValue:
     """The record that erases such a record."""
     return _key(kind, group_id, name), None
-
-
-def member_tombstones(group_id: str, member_id: str) -> list[KeyValue]:
-    """What erases a member: first what it owns, so that no partition is left without its owner."""
-    kinds = (Kind.CURRENT, Kind.TARGET, Kind.MEMBER)
-    return [tombstone(kind, group_id, member_id) for kind in kinds]
 
 
 def group_tombstones(

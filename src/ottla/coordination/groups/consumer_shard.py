@@ -66,6 +66,8 @@ def heartbeat(
         undo = partial(_not_written, shard, request.group_id, undo)
     elif isinstance(known, ClassicGroup):
         undo = known.not_converted
+    if not opened.records:
+        return decided._replace(replies=[*opened.replies, *decided.replies], undo=undo)
     return Decision(
         [*opened.records, *decided.records], [*opened.replies, *decided.replies], undo=undo
     )

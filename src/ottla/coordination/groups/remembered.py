@@ -25,7 +25,7 @@ class RememberedGroup:
     """The state of a classic group; `replay` makes it what the log says."""
 
     __slots__ = (
-        "_announced", "_config", "_gathering_ms", "_history", "_newcomers", "_subscribed", "_timers", "generation",
+        "_announced", "_config", "_gather_until_ms", "_history", "_newcomers", "_subscribed", "_timers", "generation",
         "group_id", "members", "pending", "protocol", "protocol_type", "state", "state_since_ms", "unsynced",
     )  # fmt: skip
 
@@ -45,8 +45,8 @@ class RememberedGroup:
         self.pending: set[str] = set()
         # Who has been told of the generation and has not asked for its assignment.
         self.unsynced: set[str] = set()
-        # In the first rebalance of an empty group: how much longer it may wait for more members.
-        self._gathering_ms: int | None = None
+        # In the first rebalance of an empty group: until when it may wait for more members.
+        self._gather_until_ms: int | None = None
         self._newcomers = False
         # Whether the last newcomer had asked for an id first.
         self._announced = False
@@ -239,8 +239,10 @@ class RememberedGroup:
     def _key(self, what: str, member_id: str = "") -> TimerKey:
         return what, self.group_id, member_id
 
-    def _schedule(self, what: str, deadline_ms: int, member_id: str = "") -> None:
-        self._timers.schedule((what, self.group_id, member_id), deadline_ms)
+    def _schedule(
+        self, what: str, deadline_ms: int, member_id: str = "", *, or_quiet: bool = False
+    ) -> None:
+        self._timers.schedule((what, self.group_id, member_id), deadline_ms, or_quiet=or_quiet)
 
     def _cancel(self, what: str) -> None:
         self._timers.cancel((what, self.group_id, ""))

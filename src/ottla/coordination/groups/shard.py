@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -229,6 +229,7 @@ class GroupShard:
         written: list[KeyValue] = []
         replies: list[tuple[Token, object]] = []
         undos: list[Undo] = []
+        replays: list[Callable[[], None]] = []
         decided: set[str] = set()
         check_ms = self.offsets.next_check_ms()
         must_forget = check_ms is not None and now_ms >= check_ms
@@ -247,11 +248,28 @@ class GroupShard:
                 decided.add(group_id)
                 written += decision.records
                 undos += [] if decision.undo is None else [decision.undo]
+                replays.append(decision.replay or partial(self._replay_all, decision.records))
         if must_forget and not decided:
-            written += self._forget(now_ms)
+            written = self._forget(now_ms)
+            replays = [partial(self._replay_all, written)]
         elif must_forget:
             self.timers.schedule(_FORGET, now_ms)
-        return Decision(written, replies, undo=partial(_undo_all, undos))
+        return Decision(
+            written, replies, undo=partial(_undo_all, undos), replay=partial(_call_all, replays)
+        )
+
+    def _replay_all(self, written: Sequence[KeyValue]) -> None:
+        for key, value in written:
+            self.replay(key, value, None)
+
+    def waits_for_quiet(self) -> bool:
+        """Whether members have come to a group that waits for others."""
+        return self.timers.wait_for_quiet
+
+    def quiet(self, now_ms: int) -> Decision:
+        """Nobody else comes: those who wait for others have waited long enough."""
+        self.timers.quiet(now_ms)
+        return self.tick(now_ms)
 
     def _forget(self, now_ms: int) -> list[KeyValue]:
         """Offsets whose time is over, and groups that are left with neither members nor offsets."""
@@ -270,6 +288,11 @@ class GroupShard:
     def parked(self) -> Sequence[Token]:
         """Everybody who waits here."""
         return [token for group in self.groups.values() for token in group.parked()]
+
+
+def _call_all(replays: Sequence[Callable[[], None]]) -> None:
+    for replay in replays:
+        replay()
 
 
 def _undo_all(undos: Sequence[Undo], refused: ApiError, now_ms: int) -> Decision:

@@ -22,6 +22,11 @@ class Resolved(NamedTuple):
     topics: frozenset[str]
     at_ms: int
 
+    @classmethod
+    def read(cls, value: PatternValue) -> Resolved:
+        """What such a record says."""
+        return cls(frozenset(value.topics), value.timestamp_ms)
+
     def record(self, group_id: str, pattern: str) -> KeyValue:
         """The match, for the log; Kafka's offset in its metadata log has no counterpart here."""
         value = PatternValue(topics=sorted(self.topics), version=0, timestamp_ms=self.at_ms)

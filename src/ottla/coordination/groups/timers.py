@@ -17,16 +17,21 @@ class Timers:
     moved, goes back into the heap when it comes up; one whose key was cancelled is dropped.
     """
 
-    __slots__ = ("_deadlines", "_heap", "_queued")
+    __slots__ = ("_deadlines", "_heap", "_or_quiet", "_queued")
 
     def __init__(self) -> None:
         self._deadlines: dict[TimerKey, int] = {}
         self._queued: dict[TimerKey, int] = {}
         self._heap: list[tuple[int, TimerKey]] = []
+        self._or_quiet: set[TimerKey] = set()
 
-    def schedule(self, key: TimerKey, deadline_ms: int) -> None:
-        """Set or move the deadline of `key`."""
+    def schedule(self, key: TimerKey, deadline_ms: int, *, or_quiet: bool = False) -> None:
+        """Set or move the deadline of `key`, which `or_quiet` is due earlier if nobody asks for a while."""
         self._deadlines[key] = deadline_ms
+        if or_quiet:
+            self._or_quiet.add(key)
+        else:
+            self._or_quiet.discard(key)
         queued = self._queued.get(key)
         if queued is None or deadline_ms < queued:
             self._push(key, deadline_ms)
@@ -34,6 +39,17 @@ class Timers:
     def cancel(self, key: TimerKey) -> None:
         """Nothing is due for `key` any more."""
         self._deadlines.pop(key, None)
+        self._or_quiet.discard(key)
+
+    @property
+    def wait_for_quiet(self) -> bool:
+        """Whether something is due earlier if nobody asks for a while."""
+        return bool(self._or_quiet)
+
+    def quiet(self, now_ms: int) -> None:
+        """Nobody has asked for a while: what waits for that is due."""
+        for key in list(self._or_quiet):
+            self.schedule(key, now_ms)
 
     def deadline_ms(self, key: TimerKey) -> int | None:
         """When `key` is due, if it is."""
@@ -58,6 +74,7 @@ class Timers:
                 self._push(key, deadline_ms)
             else:
                 del self._deadlines[key]
+                self._or_quiet.discard(key)
                 yield key
 
     def _push(self, key: TimerKey, at_ms: int) -> None:

@@ -286,6 +286,14 @@ class TransactionShard:
         silent = self.sinks.tick(now_ms)
         return Decision([*written, *silent.records], [*told, *silent.replies])
 
+    def waits_for_quiet(self) -> bool:
+        """Nothing does: transactions do not wait for each other."""
+        return False
+
+    def quiet(self, now_ms: int) -> Decision:
+        """Nothing has waited for that."""
+        return Decision()
+
     def parked(self) -> Sequence[Token]:
         """Nobody waits here: every request is answered when it is decided."""
         return ()

@@ -75,9 +75,12 @@ class World:
             self.refusals -= 1
             self.carry_out(refused_by_log(decision, self.now_ms))
             return
-        for key, value in decision.records:
-            self.log.append((key, value))
-            self.shard.replay(key, value, None)
+        self.log += decision.records
+        if decision.replay is not None:
+            decision.replay()
+        else:
+            for key, value in decision.records:
+                self.shard.replay(key, value, None)
         for token, value in decision.replies:
             token(value)
 

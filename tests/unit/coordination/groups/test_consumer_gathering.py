@@ -84,6 +84,27 @@ def test_one_that_is_alone_waits_less() -> None:
     assert given(told) == [0, 1]
 
 
+def test_where_nobody_asks_any_more_they_need_not_wait_out_their_time() -> None:
+    world = world_with(6)
+    answers = start(world, ["a", "b", "c"])
+    assert world.shard.waits_for_quiet()
+    world.carry_out(world.shard.quiet(world.now_ms))
+    assert sorted(p for told in answers.values() for p in given(told)) == list(range(6))
+    assert not world.shard.waits_for_quiet()
+
+
+def test_those_who_come_together_begin_one_epoch() -> None:
+    world = world_with(6)
+    start(world, ["a"])
+    world.advance(ALONE_MS)
+    before = world.group.epoch
+    start(world, ["b", "c", "d"])
+    world.advance(TOGETHER_MS)
+    assert world.group.epoch == before + 1
+    reasons = [e.detail for e in world.shard.history.events(GROUP) if e.what == "rebalance"]
+    assert reasons == ["a joined", "3 members joined"]
+
+
 def test_nobody_waits_for_ever_while_others_keep_coming() -> None:
     world = world_with(200)
     first = ask(world, "first")
