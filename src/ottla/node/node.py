@@ -42,6 +42,7 @@ from ottla.controller.loop import ControllerLoop
 from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
+from ottla.coordination.transactions.room import Room
 from ottla.node.hand_over import HandOver
 from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.sockets import advertised_host, bind
@@ -359,6 +360,8 @@ class Node:
         def count_open() -> int:
             return sum(shard.open_count for shard in transactions.loaded_shards())
 
+        room = Room(self._settings.transactions.max_open_transactions, count_open)
+
         def topic_id(name: str) -> UUID | None:
             topic = metadata.image.topics.get(name)
             return None if topic is None else topic.topic_id
@@ -372,7 +375,7 @@ class Node:
                 markers,
                 lambda: transactions.partition_count,
                 topic_id,
-                count_open,
+                room,
             )
 
         transactions = Coordinator(

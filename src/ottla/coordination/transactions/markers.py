@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -66,11 +67,17 @@ class MarkerWriter:
         self._coordinator = coordinator
 
     def __call__(self, markers: EndMarkers | ApiError) -> None:
-        """Write what can be written; what cannot is asked for again."""
+        """Write what can be written; what cannot is asked for again.
+
+        In the next turn of the loop: the producer gets its answer before, and no request of it comes in between.
+        """
         if isinstance(markers, ApiError):
             return  # the outcome was not committed; whoever is the coordinator now decides
         epoch = self._coordinator_epoch(markers.transactional_id)
         ended = EndTransactionMarker(markers.committed, epoch)
+        asyncio.get_running_loop().call_soon(self._write_all, markers, ended)
+
+    def _write_all(self, markers: EndMarkers, ended: EndTransactionMarker) -> None:
         elsewhere = self._led_elsewhere(markers.partitions)
         away = {tp for partitions in elsewhere.values() for tp in partitions}
         here = [tp for tp in markers.partitions if tp not in away]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
@@ -17,6 +19,7 @@ from ottla.coordination.decision import (
 from ottla.coordination.transactions import ends, machine, records
 from ottla.coordination.transactions.ends import EndMarkers
 from ottla.coordination.transactions.machine import Claim, NewProducerId
+from ottla.coordination.transactions.room import Room
 from ottla.coordination.transactions.sink_records import kind_of
 from ottla.coordination.transactions.sink_shard import SinkShard, TopicId, refuse
 from ottla.coordination.transactions.state import (
@@ -60,8 +63,8 @@ class TransactionShard:
 
     `write_markers` is told as if it were an asker: when the outcome of a transaction is committed, it gets EndMarkers,
     and comes back with `markers_written`. Until then it is told again, now and then. `partition_count` is that of the
-    coordinator's topic, `topic_id` tells the present id of any; `count_open` says how many transactions are open on
-    this broker, in other machines, too.
+    coordinator's topic, `topic_id` tells the present id of any; `room` is what is left for transactions on this broker,
+    in other machines, too.
 
     The transactional ids of `sinks` are slots: their producers do not end them, and they time out with their sinks.
     """
@@ -73,10 +76,10 @@ class TransactionShard:
         write_markers: Token,
         partition_count: Callable[[], int],
         topic_id: TopicId,
-        count_open: Callable[[], int] | None = None,
+        room: Room | None = None,
     ) -> None:
         self._config = config
-        self._count_open = count_open or (lambda: self.open_count)
+        self._room = room or Room(config.max_open_transactions, lambda: self.open_count)
         self._new_producer_id = new_producer_id
         self._write_markers = write_markers
         self.transactions: dict[str, Transaction] = {}
@@ -113,7 +116,7 @@ class TransactionShard:
             found = self.transactions.get(transactional_id)
             if found is None:
                 fresh = machine.create(self._new_producer_id(), timeout_ms, now_ms)
-                return Decision([ends.record(transactional_id, fresh)], [(token, fresh.producer)])
+                return self._remember(transactional_id, fresh, [(token, fresh.producer)])
             claim = claimed and Claim(claimed, self._last_epoch(transactional_id, found))
             result = machine.initialize(found, claim, timeout_ms, self._new_producer_id, now_ms)
         except ApiError as why:
@@ -128,8 +131,8 @@ class TransactionShard:
             self._claimed.pop(transactional_id, None)
         else:
             self._claimed[transactional_id] = claimed.epoch
-        written = ends.record(transactional_id, result.transaction)
-        return Decision([written], [(token, result.transaction.producer)])
+        now = result.transaction
+        return self._remember(transactional_id, now, [(token, now.producer)])
 
     def add(
         self,
@@ -153,8 +156,9 @@ class TransactionShard:
         if connection:
             used = self._connections.setdefault(transactional_id, _Connections())
             used.newest = max(used.newest, connection)
-        written = [] if added is None else [ends.record(transactional_id, added)]
-        return Decision(written, [(token, None)])
+        if added is None:
+            return Decision(replies=[(token, None)])
+        return self._remember(transactional_id, added, [(token, None)])
 
     def end(
         self,
@@ -197,8 +201,7 @@ class TransactionShard:
             return Decision()
         if markers.transactional_id in self.sinks.slots:
             return Decision(self.sinks.retired(markers.transactional_id))
-        complete = machine.complete(found, now_ms)
-        return Decision([ends.record(markers.transactional_id, complete)])
+        return self._remember(markers.transactional_id, machine.complete(found, now_ms))
 
     # What is asked
 
@@ -230,7 +233,9 @@ class TransactionShard:
             self.sinks.replay(kind, key, value)
             return
         transactional_id = records.decode_key(key)
-        now = None if value is None else records.decode_value(value)
+        self._place(transactional_id, None if value is None else records.decode_value(value))
+
+    def _place(self, transactional_id: str, now: Transaction | None) -> None:
         self._ongoing.discard(transactional_id)
         self._completing.pop(transactional_id, None)
         if now is None or now.state is not State.ONGOING:
@@ -305,11 +310,10 @@ class TransactionShard:
 
     def _check_room(self) -> None:
         """Differs from Kafka, which has no limit: the error is one after which producers try again by themselves."""
-        limit = self._config.max_open_transactions
-        if self._count_open() >= limit:
+        if not self._room.take():
             raise ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS,
-                f"ottla.max.open.transactions={limit} are open; try again when one has ended",
+                f"ottla.max.open.transactions={self._room.limit} are open; try again when one has ended",
             )
 
     def _check_not_late(self, transactional_id: str, connection: int) -> None:
@@ -344,13 +348,18 @@ class TransactionShard:
     def _end(
         self, transactional_id: str, prepared: Transaction, token: Token, reply: object
     ) -> Decision:
-        """The markers before the reply: where all partitions are here, the next request finds it complete."""
+        """The outcome is decided; where all partitions are here, the next request finds it complete."""
         markers = ends.markers(transactional_id, prepared)
         ends.count(prepared)
-        return Decision(
-            [ends.record(transactional_id, prepared)],
-            [(self._write_markers, markers), (token, reply)],
-        )
+        replies = [(token, reply), (self._write_markers, markers)]
+        return self._remember(transactional_id, prepared, replies)
+
+    def _remember(
+        self, transactional_id: str, now: Transaction, replies: Sequence[tuple[Token, Any]] = ()
+    ) -> Decision:
+        """This is what is known of a transactional id from now on."""
+        written = [ends.record(transactional_id, now)]
+        return Decision(written, replies, replay=partial(self._place, transactional_id, now))
 
     def _last_epoch(self, transactional_id: str, found: Transaction) -> int:
         if found.state in COMPLETE and found.bumps_epoch:

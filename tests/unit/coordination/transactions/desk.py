@@ -53,9 +53,12 @@ class Desk:
 
     def carry_out(self, decision: Decision) -> None:
         """What the runtime does with a decision."""
-        for key, value in decision.records:
-            self.log.append((key, value))
-            self.shard.replay(key, value, None)
+        self.log += decision.records
+        if decision.replay is not None:
+            decision.replay()
+        else:
+            for key, value in decision.records:
+                self.shard.replay(key, value, None)
         for token, value in decision.replies:
             token(value)
 

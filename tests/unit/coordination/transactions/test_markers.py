@@ -43,11 +43,13 @@ def test_what_is_under_way_is_not_sent_again_before_it_has_failed() -> None:
         for _ in range(3):
             writer(MARKERS)
             await asyncio.sleep(0)
+            await asyncio.sleep(0)
         counts.append(len(slow.asked))
         slow.asked[0].set_exception(ClientError("it hangs"))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         writer(MARKERS)
+        await asyncio.sleep(0)
         await asyncio.sleep(0)
         counts.append(len(slow.asked))
         slow.asked[1].cancel()
