@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--only",
         metavar="ROW,...",
-        help="what to run: `single`, `cluster`, `spark`, or rows; see --list",
+        help="what to run: `single`, `cores`, `cluster`, `spark`, or rows; see --list",
     )
     options.add_argument("--list", action="store_true", help="show scenarios and rows, and leave")
     options.add_argument("--output", type=Path, default=RESULTS, help="where the files go")

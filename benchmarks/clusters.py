@@ -1,4 +1,7 @@
-"""Clusters of three brokers: ottla around one ZooKeeper, and Apache Kafka, whose brokers are their own controllers."""
+"""Clusters of three brokers: ottla around one ZooKeeper, and Apache Kafka, whose brokers are their own controllers.
+
+And ottla with a broker for each core, which is how one machine is meant to be used.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import re
 import signal
 import time
 from abc import abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.contestants import SETTINGS, Contestant
+from benchmarks.contestants import SETTINGS, Contestant, Kafka
 from benchmarks.processes import memory_mb
 from benchmarks.topics import controller_id
 from ottla.node.local_cluster import LocalBroker, LocalCluster
@@ -36,6 +40,7 @@ KAFKA_DEFAULTS = {
 class Cluster(Contestant):
     """Brokers 1 to 3, each of which can be killed, frozen, stopped and started again."""
 
+    ids: tuple[int, ...] = IDS
     replication_factor = len(IDS)
 
     @property
@@ -66,7 +71,7 @@ class Cluster(Contestant):
     @property
     def pids(self) -> list[int]:
         """The process ids of the brokers, and of nothing else."""
-        return [self.pid_of(broker) for broker in IDS]
+        return [self.pid_of(broker) for broker in self.ids]
 
     @property
     def bootstrap(self) -> str:
@@ -88,7 +93,7 @@ class Cluster(Contestant):
     def wait_until_joined(self) -> None:
         """Returns when every broker knows all of them."""
         for port in self.ports.values():
-            _wait_until_it_knows_all(port)
+            _wait_until_it_knows_all(port, len(self.ids))
 
 
 class KafkaCluster(Cluster):
@@ -164,12 +169,14 @@ class OttlaCluster(Cluster):
     """What `ottla up --brokers 3` starts: three brokers and one ZooKeeper."""
 
     name = "ottla"
+    settings: Mapping[str, str] = CLUSTER_SETTINGS
 
     def __init__(self, data_dir: Path) -> None:
         super().__init__(data_dir)
         os.environ.setdefault("ZOOKEEPER_HOME", str(zookeeper_jars()))
-        self._cluster = LocalCluster(data_dir, len(IDS), 1, first_port=0, settings=CLUSTER_SETTINGS)
-        for broker, port in zip(self._cluster.brokers, free_ports(len(IDS)), strict=True):
+        count = len(self.ids)
+        self._cluster = LocalCluster(data_dir, count, 1, first_port=0, settings=self.settings)
+        for broker, port in zip(self._cluster.brokers, free_ports(count), strict=True):
             broker.port = port  # a broker that comes back must come back there
 
     @property
@@ -226,22 +233,41 @@ class OttlaCluster(Cluster):
         return self._cluster.brokers[number - 1]
 
 
+class OttlaOnEachCore(OttlaCluster):
+    """What `ottla up --brokers N` starts on a machine of N cores, with one replica of everything."""
+
+    ids = tuple(range(1, (os.cpu_count() or 1) + 1))
+    replication_factor = 1
+    settings: Mapping[str, str] = {
+        **SETTINGS,
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
+
+
+ON_ALL_CORES: dict[str, type[Kafka] | type[OttlaOnEachCore]] = {
+    "ottla": OttlaOnEachCore,
+    "kafka": Kafka,
+}
+"""Kafka's one process uses all cores by itself."""
+
 CLUSTERS: dict[str, type[KafkaCluster] | type[OttlaCluster]] = {
     "ottla": OttlaCluster,
     "kafka": KafkaCluster,
 }
 
 
-def _knows_all(port: int) -> bool:
+def _knows(port: int, brokers: int) -> bool:
     try:
-        return broker_count("127.0.0.1", port) == len(IDS)
+        return broker_count("127.0.0.1", port) == brokers
     except OSError:
         return False
 
 
-def _wait_until_it_knows_all(port: int) -> None:
+def _wait_until_it_knows_all(port: int, brokers: int) -> None:
     deadline = time.monotonic() + JOINED_WITHIN_SECONDS
-    while not _knows_all(port):
+    while not _knows(port, brokers):
         if time.monotonic() > deadline:
             raise NotServing(
                 f"the broker on port {port} does not know all others after "

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.clusters import CLUSTERS
+from benchmarks.clusters import CLUSTERS, ON_ALL_CORES
 from benchmarks.contestants import CONTESTANTS, Contestant
 from benchmarks.results import Measured, Results, Row
 from benchmarks.scenarios import all_rows
@@ -132,7 +132,7 @@ class Runner:
         os.sync()
 
     def _memory_after(self, part: Part, brokers: Sequence[Contestant]) -> None:
-        if part is Part.SPARK:
+        if part in (Part.CORES, Part.SPARK):
             return
         for broker in brokers:
             if part is Part.SINGLE:
@@ -158,6 +158,7 @@ class Runner:
 def _contestant(part: Part, name: str, data_dir: Path) -> Contestant:
     kinds: dict[Part, Mapping[str, Callable[[Path], Contestant]]] = {
         Part.SINGLE: CONTESTANTS,
+        Part.CORES: ON_ALL_CORES,
         Part.CLUSTER: CLUSTERS,
         Part.SPARK: SPARKS,
     }

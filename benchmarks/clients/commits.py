@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Any
 
-from benchmarks.clients.connection import BrokerRefused, connect
-from benchmarks.clients.coordinator import wait_for_coordinator
+from benchmarks.clients.connection import BrokerRefused
+from benchmarks.clients.coordinator import connect_to_coordinator
 from benchmarks.clients.requests import REPLY_BYTES, drive
 from benchmarks.clients.stopwatch import Stopwatch
 from ottla.protocol.apis.offset_commit import (
@@ -37,8 +37,8 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
     error_at = 4 + 4 + 4 + 4 + 2 + len(topic) + 4 + 4
     requests = []
     for group in groups:
-        connection, frame = connect(spec["bootstrap"]), commit_request(group, topic)
-        wait_for_coordinator(connection, group)
+        frame = commit_request(group, topic)
+        connection = connect_to_coordinator(spec["bootstrap"], group)
         connection.sendall(frame)
         if connection.recv(REPLY_BYTES)[error_at : error_at + 2] != NO_ERROR:
             raise BrokerRefused("the broker refused a commit")

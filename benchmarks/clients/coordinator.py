@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Any
 
-from benchmarks.clients.connection import read_frame
+from benchmarks.clients.connection import connect, read_frame
 from ottla.protocol.apis.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.apis.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from ottla.protocol.codec import decode_response, encode_request
@@ -36,6 +36,24 @@ def ask(connection: socket.socket, request: Request, version: int) -> Any:
     return receive(connection, request, version)
 
 
+def connect_to_coordinator(bootstrap: str, group: str) -> socket.socket:
+    """A connection to whichever broker coordinates the group, once it does."""
+    with connect(bootstrap.partition(",")[0]) as first:
+        deadline = time.monotonic() + READY_WITHIN_SECONDS
+        while (found := _find(first, group)).error_code:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no coordinator of {group} in {READY_WITHIN_SECONDS:.0f} s")
+            time.sleep(0.05)
+    connection = connect(f"{found.host}:{found.port}")
+    wait_for_coordinator(connection, group)
+    return connection
+
+
+def _find(connection: socket.socket, group: str) -> Any:
+    [found] = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), 4).coordinators
+    return found
+
+
 def wait_for_coordinator(connection: socket.socket, group: str) -> None:
     """Returns when the broker coordinates the group; the first who asks makes it set up its topic."""
     deadline = time.monotonic() + READY_WITHIN_SECONDS
@@ -46,8 +64,7 @@ def wait_for_coordinator(connection: socket.socket, group: str) -> None:
 
 
 def _is_ready(connection: socket.socket, group: str) -> bool:
-    [found] = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), 4).coordinators
-    if found.error_code:
+    if _find(connection, group).error_code:
         return False
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
     return not ask(connection, request, 8).groups[0].error_code

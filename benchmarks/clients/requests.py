@@ -43,17 +43,20 @@ def drive(requests: Sequence[tuple[socket.socket, bytes]], error_at: int, second
 
 def main(spec: dict[str, Any]) -> dict[str, float]:
     """Opens the connections, then counts answers for some seconds."""
-    topic = spec["topic"]
-    frame = produce_request(topic, 0, batch(sample_values(1, int(spec["value_size"]))))
-    opened = [connect(spec["bootstrap"]) for _ in range(int(spec["connections"]))]
-    for connection in opened:
+    topic, leaders = spec["topic"], spec["leaders"]
+    record = batch(sample_values(1, int(spec["value_size"])))
+    requests = []
+    for number in range(int(spec["connections"])):
+        partition = number % len(leaders)
+        connection, frame = connect(leaders[partition]), produce_request(topic, partition, record)
+        requests.append((connection, frame))
         connection.sendall(frame)
         error = produce_error(topic, connection.recv(REPLY_BYTES))
         if error:
             raise BrokerRefused(f"the broker answered a produce request with error {error}")
     error_at = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
     with Stopwatch() as watch:
-        done = drive([(each, frame) for each in opened], error_at, spec["seconds"])
+        done = drive(requests, error_at, spec["seconds"])
     return {"records": done, "seconds": watch.seconds, "busy": watch.busy}
 
 

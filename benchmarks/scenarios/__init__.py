@@ -18,7 +18,7 @@ from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
 from benchmarks.scenarios.python_clients import PythonConsumers, PythonProducers
 from benchmarks.scenarios.requests import OneRecordRequests
-from benchmarks.scenarios.scenario import Scenario
+from benchmarks.scenarios.scenario import CORES, Part, Scenario
 from benchmarks.scenarios.spark import ArrivalToOutput, Growth, Throughput
 from benchmarks.scenarios.throughput import (
     Consume,
@@ -67,6 +67,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     BesideColdReader("cold-reader"),
     BesideCompaction("compaction"),
     FreshBroker("fresh"),
+    OneRecordRequests("requests-50-cores", 50, Part.CORES),
+    Commits("commits-50-cores", 50, Part.CORES),
     ReplicatedProduce("1", 1, 100, 2_000_000),
     ReplicatedProduce("all", 1, 100, 2_000_000),
     ReplicatedProduce("1", 6, 100, 2_000_000),
@@ -98,7 +100,7 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 GROUPS = (
     "throughput", "growth", "groups and transactions", "broker CPU", "python clients", commands.GROUP,
-    "latency", "footprint", cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
+    "latency", "footprint", CORES, cluster.SPEED, cluster.CPU, cluster.LATENCY, disturbances.GROUP, cluster.FOOTPRINT,
     spark.GROUP,
 )  # fmt: skip
 

@@ -8,7 +8,15 @@ from benchmarks.clients import run_client
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
 from benchmarks.results import Measured, Row
-from benchmarks.scenarios.scenario import Scale, Scenario
+from benchmarks.scenarios.scenario import (
+    CORES,
+    CPU_GROUP,
+    Part,
+    Scale,
+    Scenario,
+    broker_cpu,
+    cpu_row,
+)
 from benchmarks.topics import temporary_topic
 
 GROUP = "groups and transactions"
@@ -50,10 +58,14 @@ class GroupUntilStable(Scenario):
 class Commits(Scenario):
     """Groups that each wait for an answer before the next commit."""
 
-    def __init__(self, name: str, connections: int) -> None:
+    def __init__(self, name: str, connections: int, part: Part = Part.SINGLE) -> None:
         title = f"commits, {connections} connection{'s' if connections > 1 else ''}"
-        super().__init__(name, (Row(name, title, "k commits/s", GROUP, goal=TWICE),))
+        on_all = part is Part.CORES
+        speed = Row(name, title, "k commits/s", CORES if on_all else GROUP, goal=TWICE)
+        cost = cpu_row(name, title, CORES if on_all else CPU_GROUP, "commits")
+        super().__init__(name, (speed, cost))
         self.connections = connections
+        self.part = part
 
     def measure(self, broker: Contestant, scale: Scale) -> Measured:
         """Counts commits for some seconds."""
@@ -64,9 +76,14 @@ class Commits(Scenario):
                 "connections": self.connections,
                 "seconds": scale.seconds(SECONDS),
             }
-            result = run_client("commits", spec)
-        speed = result["commits"] / result["seconds"] / 1e3
-        return Measured({self.name: speed}, {self.name: result["busy"]})
+            with broker_cpu(broker) as cpu:
+                result = run_client("commits", spec)
+        speed, cost = self.rows
+        values = {
+            speed.name: result["commits"] / result["seconds"] / 1e3,
+            cost.name: cpu.seconds / result["commits"] * 1e6,
+        }
+        return Measured(values, {speed.name: result["busy"]})
 
 
 class Transactions(Scenario):

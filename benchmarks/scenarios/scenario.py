@@ -14,6 +14,7 @@ from benchmarks.results import Measured, Row
 
 QUICK_DIVISOR = 10
 CPU_GROUP = "broker CPU"
+CORES = "a broker for each core"
 CPU_GOAL = Goal(times_at_most=0.25)
 
 
@@ -21,6 +22,7 @@ class Part(Enum):
     """The parts of the comparison, which can be run one by one; each has its own contestants."""
 
     SINGLE = "single"
+    CORES = "cores"
     CLUSTER = "cluster"
     SPARK = "spark"
 
@@ -44,7 +46,7 @@ class Scenario(ABC):
     """One kind of load; `prepare` and `clean_up` surround all its runs on one broker."""
 
     part = Part.SINGLE
-    """One broker, or a cluster."""
+    """One broker, one for each core, or a cluster."""
     warms = True
     """Whether a run that does not count goes before those that do."""
     max_runs: int | None = None
@@ -67,9 +69,9 @@ class Scenario(ABC):
         """Removes what `prepare` made."""
 
 
-def cpu_row(name: str, title: str, group: str = CPU_GROUP) -> Row:
+def cpu_row(name: str, title: str, group: str = CPU_GROUP, what: str = "records") -> Row:
     """A row for the CPU time the broker spent on a throughput row."""
-    unit, goal = "CPU-s per M records", CPU_GOAL if group == CPU_GROUP else None
+    unit, goal = f"CPU-s per M {what}", CPU_GOAL if group == CPU_GROUP else None
     return Row(f"{name}-cpu", title, unit, group, higher_is_better=False, goal=goal)
 
 

@@ -36,7 +36,10 @@ _S_contra = TypeVar("_S_contra", contravariant=True)
 
 
 class Repeated(Protocol[_S_contra]):
-    """A write of one record that comes over and over, and whose answer is always that it was kept."""
+    """A write of one record that comes over and over, and whose answer is always that it was kept.
+
+    It brings no deadline nearer.
+    """
 
     def decide(self, shard: _S_contra, now_ms: int) -> ValidatedBatch | None:
         """What to append this time; None if there is more to say."""
@@ -175,7 +178,6 @@ class Coordinator(Generic[S]):
         except (ApiError, StorageError):
             return False
         repeated.replay(hosted.shard, now_ms)
-        self._set_timer(hosted)
         return True
 
     def write_at(self, index: int, decide: Callable[[S, int], Decision]) -> None:
