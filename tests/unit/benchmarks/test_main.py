@@ -9,6 +9,7 @@ from benchmarks.__main__ import choose, parser, part_name, write
 from benchmarks.machine import file_name
 from benchmarks.results import Measured, Results
 from benchmarks.scenarios import SCENARIOS, all_rows
+from benchmarks.scenarios.scenario import CORES
 from benchmarks.scenarios.spark import GROUP
 
 
@@ -27,8 +28,9 @@ def test_only_the_named_scenarios_are_run() -> None:
 
 
 def test_a_part_can_be_run_alone_and_has_files_of_its_own() -> None:
-    single, cluster, spark = choose("single"), choose("cluster"), choose("spark")
-    assert single + cluster + spark == SCENARIOS
+    single, cores, cluster, spark = map(choose, ("single", "cores", "cluster", "spark"))
+    assert single + cores + cluster + spark == SCENARIOS
+    assert {row.group for each in cores for row in each.rows} == {CORES}
     assert {row.group for each in spark for row in each.rows} == {GROUP}
     assert {row.group.startswith("three brokers") for each in cluster for row in each.rows} == {
         True
