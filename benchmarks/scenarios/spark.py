@@ -25,7 +25,8 @@ READ_GOAL = Goal(times_at_least=2.5)
 COPY_GOAL = Goal(times_at_least=2.0)
 LINEAR_GOAL = Goal(at_most=1.1)
 PARTITIONS = 2
-MORE_WARMING_RUNS = 5
+WARMING_RUNS = 12
+"""Of each session: the one that is measured on two brokers does half of them on each."""
 LARGE_VALUE_SIZE = 1000
 SIZES = (100_000, 1_000_000, 10_000_000)
 PER_SECOND = 50
@@ -119,7 +120,7 @@ class Throughput(SparkScenario):
         for each in brokers_of(broker):
             records = scale.amount(self.records)
             self._topics[each.bootstrap] = filled_topic(each, records, self.value_size)
-        for _ in range(0 if scale.quick else MORE_WARMING_RUNS):
+        for _ in range(0 if scale.quick else WARMING_RUNS // len(brokers_of(broker))):
             self.measure(broker, scale)
 
     def measure_on(
