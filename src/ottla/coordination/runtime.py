@@ -197,6 +197,13 @@ class Coordinator(Generic[S]):
         hosted = self._find(key)
         self._reply(hosted, ((token, look(hosted.shard, self._now_ms())),))
 
+    def tell(self, key: str, say: Callable[[S, int], None]) -> None:
+        """Let the machine of `key`, if it is here, know what it may forget."""
+        index = self.partition_of(key)
+        hosted = None if index is None else self._hosted.get(index)
+        if hosted is not None and hosted.loaded:
+            say(hosted.shard, self._now_ms())
+
     def replay_marker(self, index: int, producer_id: int, committed: bool) -> None:
         """A transaction marker was appended to this partition of the coordinator's topic."""
         hosted = self._hosted.get(index)

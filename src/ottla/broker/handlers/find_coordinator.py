@@ -67,6 +67,11 @@ def _find(context: RequestContext, topic: str | None, key: str) -> Coordinator:
         return _none(
             key, ErrorCode.INVALID_REQUEST, "there are coordinators of groups and transactions only"
         )
+    if topic == internal_topics.GROUPS_TOPIC:
+        number = context.connection.number
+        context.broker.groups.tell(
+            key, lambda shard, now_ms: shard.arrivals.announced(key, number, now_ms)
+        )
     image = context.broker.metadata.image
     placed = image.topics[topic].partitions
     leader = placed[partition_for(key, len(placed))].leader

@@ -12,7 +12,7 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import Decision, Token
-from ottla.coordination.groups import answers
+from ottla.coordination.groups import answers, arrivals
 from ottla.coordination.groups.downgrade import DOWNGRADED
 from ottla.coordination.groups.effects import Effects
 from ottla.coordination.groups.group import Caller
@@ -46,7 +46,7 @@ LAST_GENERATION: Final = 2**31 - 1
 SHORTEST_GATHERING_MS: Final = 5
 # Where members ask for an id first, those who have got one and are on their way are known: less is enough.
 SHORTEST_ANNOUNCED_MS: Final = 2
-LONGEST_WAIT_FOR_ANNOUNCED_MS: Final = 50
+LONGEST_WAIT_FOR_ANNOUNCED_MS: Final = arrivals.LONGEST_MS
 _RETRY_MS: Final = 1000
 
 
@@ -132,6 +132,7 @@ class ClassicGroup(RememberedGroup):
         member.is_new = True
         self._announced = member_id in self.pending
         self.pending.discard(member_id)
+        self._arrivals.came(self.group_id)
         if not len(self.members):
             self.protocol_type = request.protocol_type
         self.members.add(member)
@@ -256,7 +257,8 @@ class ClassicGroup(RememberedGroup):
         delay_ms = self._config.group_initial_rebalance_delay_ms
         deadline_ms = min(effects.now_ms + max(delay_ms, shortest_ms), until_ms)
         self._newcomers = False
-        self._schedule(JOIN, deadline_ms, or_quiet=not delay_ms)
+        or_quiet = not delay_ms and not self._expects_more(effects.now_ms)
+        self._schedule(JOIN, deadline_ms, or_quiet=or_quiet)
 
     def _complete_if_all_joined(self, effects: Effects) -> None:
         all_joined = self.members.awaiting == len(self.members) and not self.pending
@@ -272,9 +274,10 @@ class ClassicGroup(RememberedGroup):
             self._complete_join(effects)
 
     def _expects_more(self, now_ms: int) -> bool:
-        """Whether somebody has just been given an id; one that has not come back by now may have gone."""
-        waited_ms = now_ms - self.state_since_ms
-        return bool(self.pending) and waited_ms < LONGEST_WAIT_FOR_ANNOUNCED_MS
+        """Whether somebody has just been given an id, or told where to come; one that has not by now may have gone."""
+        if now_ms - self.state_since_ms >= LONGEST_WAIT_FOR_ANNOUNCED_MS:
+            return False
+        return bool(self.pending) or self._arrivals.are_expected(self.group_id, now_ms)
 
     def _complete_join(self, effects: Effects) -> None:
         """Whoever has not come is out, static members excepted; the others get their generation."""

@@ -23,6 +23,7 @@ from ottla.coordination.groups import (
     consumer_heartbeat,
     consumer_records,
 )
+from ottla.coordination.groups.arrivals import Arrivals
 from ottla.coordination.groups.consumer_member import (
     NOTHING,
     Member,
@@ -58,7 +59,7 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_overrides", "_own_config", "_owners", "_topics", "assignment_epoch",
+        "_checked", "_checked_ms", "_overrides", "_own_config", "_owners", "_topics", "arrivals", "assignment_epoch",
         "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
         "metadata_hash", "newcomers", "resolved", "target", "timers",
     )  # fmt: skip
@@ -67,7 +68,13 @@ class ConsumerGroup:
     protocol_type = CONSUMER
 
     def __init__(
-        self, group_id: str, config: GroupsConfig, timers: Timers, history: History, topics: Topics
+        self,
+        group_id: str,
+        config: GroupsConfig,
+        timers: Timers,
+        arrivals: Arrivals,
+        history: History,
+        topics: Topics,
     ) -> None:
         self.group_id = group_id
         self.epoch = _FIRST_EPOCH
@@ -90,6 +97,7 @@ class ConsumerGroup:
         self._overrides = NO_SETTINGS
         self._own_config = resolve_group(config, NO_SETTINGS)
         self.timers = timers
+        self.arrivals = arrivals
         self.history = history
         self._topics = topics
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import Token
+from ottla.coordination.groups import arrivals
 from ottla.coordination.groups.consumer_member import JOIN_EPOCH, Member
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
@@ -21,7 +22,8 @@ GATHER: Final = "gather"
 """The timer that ends the gathering of a group."""
 
 # How long one that is alone waits for another, and several at least for one more; where they come slowly, since the
-# machine is busy, it is a third of the time that they have taken so far. And how long they wait in all.
+# machine is busy, it is a third of the time that they have taken so far. Where nobody asks for anything any more it is
+# less, and where somebody is known to be on its way more. And how long they wait in all.
 ALONE_MS: Final = 1
 TOGETHER_MS: Final = 3
 LONGEST_MS: Final = 200
@@ -64,9 +66,14 @@ def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) 
     gathering = group.gathering
     if not gathering.waiting:
         gathering.since_ms = now_ms
+    if member_id not in gathering.waiting:
+        group.arrivals.came(group.group_id)
     gathering.waiting.setdefault(member_id, []).append(newcomer)
+    others_come = group.arrivals.are_expected(group.group_id, now_ms)
     quiet_ms = ALONE_MS
     if len(gathering.waiting) > 1:
         quiet_ms = max(TOGETHER_MS, (now_ms - gathering.since_ms) // 3)
+    if others_come:
+        quiet_ms = max(quiet_ms, arrivals.LONGEST_MS)
     until_ms = min(now_ms + quiet_ms, gathering.since_ms + LONGEST_MS)
-    group.timers.schedule((GATHER, group.group_id, ""), until_ms, or_quiet=True)
+    group.timers.schedule((GATHER, group.group_id, ""), until_ms, or_quiet=not others_come)

@@ -104,7 +104,9 @@ def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
 
 def new_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
     """A consumer group without members."""
-    return ConsumerGroup(group_id, shard.config, shard.timers, shard.history, shard.topics)
+    return ConsumerGroup(
+        group_id, shard.config, shard.timers, shard.arrivals, shard.history, shard.topics
+    )
 
 
 def replay(shard: GroupShard, key: bytes, value: bytes | None) -> None:

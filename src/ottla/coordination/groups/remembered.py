@@ -6,6 +6,7 @@ from uuid import UUID
 
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import KeyValue, Token
+from ottla.coordination.groups.arrivals import Arrivals
 from ottla.coordination.groups.history import Generation, History, Owner
 from ottla.coordination.groups.members import Member, Roster
 from ottla.coordination.groups.offset_requests import Commit
@@ -25,14 +26,20 @@ class RememberedGroup:
     """The state of a classic group; `replay` makes it what the log says."""
 
     __slots__ = (
-        "_announced", "_config", "_gather_until_ms", "_history", "_newcomers", "_subscribed", "_timers", "generation",
-        "group_id", "members", "pending", "protocol", "protocol_type", "state", "state_since_ms", "unsynced",
+        "_announced", "_arrivals", "_config", "_gather_until_ms", "_history", "_newcomers", "_subscribed", "_timers",
+        "generation", "group_id", "members", "pending", "protocol", "protocol_type", "state",
+        "state_since_ms", "unsynced",
     )  # fmt: skip
 
     type_name = "classic"
 
     def __init__(
-        self, group_id: str, config: GroupsConfig, timers: Timers, history: History
+        self,
+        group_id: str,
+        config: GroupsConfig,
+        timers: Timers,
+        arrivals: Arrivals,
+        history: History,
     ) -> None:
         self.group_id = group_id
         self.state = EMPTY
@@ -53,6 +60,7 @@ class RememberedGroup:
         self._subscribed: frozenset[str] | None = None
         self._config = config
         self._timers = timers
+        self._arrivals = arrivals
         self._history = history
 
     @property

@@ -20,6 +20,7 @@ from ottla.coordination.decision import (
     refuse,
 )
 from ottla.coordination.groups import consumer_records, consumer_shard, offset_records, records
+from ottla.coordination.groups.arrivals import Arrivals
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.group import Caller, Group
@@ -49,6 +50,7 @@ class GroupShard:
         self.topics = topics
         self.groups: dict[str, Group] = {}
         self.timers = Timers()
+        self.arrivals = Arrivals()
         self.history = History()
         self.offsets = Offsets(
             OffsetLimits(
@@ -200,7 +202,7 @@ class GroupShard:
 
     def new_classic(self, group_id: str) -> ClassicGroup:
         """A classic group without members."""
-        return ClassicGroup(group_id, self.config, self.timers, self.history)
+        return ClassicGroup(group_id, self.config, self.timers, self.arrivals, self.history)
 
     def replay_marker(self, producer_id: int, committed: bool) -> None:
         """A producer's transaction has ended, and the offsets in it count or are void."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import Decision
+from ottla.coordination.groups import arrivals
 from ottla.coordination.groups.consumer_gathering import (
     ALONE_MS,
     LONGEST_MS,
@@ -91,6 +92,30 @@ def test_where_nobody_asks_any_more_they_need_not_wait_out_their_time() -> None:
     world.carry_out(world.shard.quiet(world.now_ms))
     assert sorted(p for told in answers.values() for p in given(told)) == list(range(6))
     assert not world.shard.waits_for_quiet()
+
+
+def test_one_that_is_on_its_way_is_waited_for() -> None:
+    world = world_with(4)
+    for connection in (1, 2):
+        world.shard.arrivals.announced(GROUP, connection, world.now_ms)
+    first = ask(world, "a")
+    assert not world.shard.waits_for_quiet()
+    world.advance(10 * TOGETHER_MS)
+    assert not first
+    second = ask(world, "b")
+    assert world.shard.waits_for_quiet()
+    world.carry_out(world.shard.quiet(world.now_ms))
+    assert sorted(given(first) + given(second)) == [0, 1, 2, 3]
+    assert world.group.state_name == "Stable"
+
+
+def test_one_that_asked_the_way_and_does_not_come_is_not_waited_for_long() -> None:
+    world = world_with(4)
+    for connection in (1, 2):
+        world.shard.arrivals.announced(GROUP, connection, world.now_ms)
+    told = ask(world, "a")
+    world.advance(arrivals.LONGEST_MS)
+    assert given(told) == [0, 1, 2, 3]
 
 
 def test_those_who_come_together_begin_one_epoch() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, UnknownRecord
+from ottla.coordination.groups.arrivals import LONGEST_MS
 from ottla.coordination.groups.classic import SHORTEST_GATHERING_MS
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.offset_records import Committed, encode_key, encode_value
@@ -96,3 +97,37 @@ def test_records_of_kinds_that_are_not_known_are_refused() -> None:
     with pytest.raises(UnknownRecord, match="kind 999"):
         shard.replay(b"\x03\xe7whatever", b"value", None)
     assert shard.groups == {}
+
+
+def joins(shard: GroupShard, name: str, now_ms: int) -> None:
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=SESSION_MS,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    carried_out(shard, shard.join(request, Caller(name, "/host", 3, "1"), nobody, now_ms))
+
+
+def test_a_classic_group_waits_for_one_that_has_asked_the_way() -> None:
+    shard = new_shard()
+    for connection in (1, 2):
+        shard.arrivals.announced("g", connection, 0)
+    joins(shard, "a", 1)
+    assert not shard.waits_for_quiet()
+    told = [reply for now_ms in range(2, 30) for reply in shard.tick(now_ms).replies]
+    assert not told
+    joins(shard, "b", 30)
+    assert shard.waits_for_quiet()
+    assert len(shard.quiet(30).replies) == 2
+
+
+def test_but_not_for_long() -> None:
+    shard = new_shard()
+    for connection in (1, 2):
+        shard.arrivals.announced("g", connection, 0)
+    joins(shard, "a", 1)
+    assert any(
+        shard.tick(now_ms).replies for now_ms in range(2, LONGEST_MS + SHORTEST_GATHERING_MS + 2)
+    )
