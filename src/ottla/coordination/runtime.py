@@ -307,6 +307,8 @@ class Coordinator(Generic[S]):
             token(value)
 
     def _set_timer(self, hosted: _Hosted[S]) -> None:
+        if hosted.shard.waits_for_quiet():
+            hosted.quiet.watch()
         deadline_ms = hosted.shard.next_deadline_ms()
         if deadline_ms == hosted.timer_ms:
             return
@@ -316,8 +318,6 @@ class Coordinator(Generic[S]):
         if deadline_ms is not None:
             delay = max(0, deadline_ms - self._now_ms()) / 1000
             hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
-        if hosted.shard.waits_for_quiet():
-            hosted.quiet.watch()
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
