@@ -21,7 +21,8 @@ from ottla.pipeline.offsets import EARLIEST, LATEST
 from ottla.pipeline.reading_brokers import WorkerBrokers, brokers_for
 from ottla.pipeline.reading_socket import BrokerSocket
 from ottla.pipeline.source_ranges import Range
-from ottla.pipeline.worker_memory import keep_memory, spare_collector
+from ottla.pipeline.worker_memory import keep_memory
+from ottla.pipeline.worker_settling import settle
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from ottla.protocol.errors import ErrorCode
@@ -99,7 +100,7 @@ class _RangeReader:
         finally:
             if self._link is not None:
                 self._brokers.give_back(self._link)
-            spare_collector()
+            settle()
 
     # --- fetching
 

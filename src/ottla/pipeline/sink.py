@@ -42,7 +42,7 @@ from ottla.pipeline.sink_options import (
 )
 from ottla.pipeline.sink_schema import sink_columns
 from ottla.pipeline.sink_work import Attempt, Work, check_parts, generation_of
-from ottla.pipeline.worker_memory import spares_collector
+from ottla.pipeline.worker_settling import settles
 from ottla.pipeline.writing_link import link_to
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class BatchSink(DataSourceArrowWriter):
         """Write one part."""
         return _written(iterator, self._work, self._claim)
 
-    @spares_collector
+    @settles
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all parts count."""
         parts = _parts(messages)
@@ -131,7 +131,7 @@ class StreamSink(DataSourceStreamArrowWriter):
         claim = _streaming_claim(self._options.sink_id, self._driver) if self._once else None
         return _written(iterator, self._work, claim)
 
-    @spares_collector
+    @settles
     def commit(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Make all parts of the batch count."""
         self._warn()

@@ -23,7 +23,8 @@ from ottla.pipeline.sink_message import Claim, PartMessage
 from ottla.pipeline.sink_rows import Router, chunks, prepared
 from ottla.pipeline.sink_work import Attempt, Work, generation_of
 from ottla.pipeline.txn_groups import TxnGroups
-from ottla.pipeline.worker_memory import keep_memory, spares_collector
+from ottla.pipeline.worker_memory import keep_memory
+from ottla.pipeline.worker_settling import settles
 from ottla.pipeline.writing import Slot, TaskProducer
 from ottla.pipeline.writing_link import Link, link_to
 from ottla.protocol.errors import ErrorCode
@@ -57,7 +58,7 @@ class _Progress:
         return time.monotonic() - self._noted_s > self._timeout_s
 
 
-@spares_collector
+@settles
 def write_part(
     batches: Iterable[pa.RecordBatch], work: Work, claim: Claim | None, attempt: Attempt
 ) -> PartMessage:

@@ -18,7 +18,7 @@ from ottla.pipeline.options import meaningless
 from ottla.pipeline.requirements import require_packages
 from ottla.pipeline.schema import source_schema
 from ottla.pipeline.source_options import SourceOptions, for_batch, for_stream, read_source_options
-from ottla.pipeline.worker_memory import spares_collector
+from ottla.pipeline.worker_settling import settles
 
 
 class OttlaSource(DataSource):
@@ -29,7 +29,7 @@ class OttlaSource(DataSource):
         """The word for `format`."""
         return "ottla"
 
-    @spares_collector
+    @settles
     def schema(self) -> StructType:
         """The columns of a read; Spark asks once, so this is where a warning is said once."""
         require_packages()
@@ -38,7 +38,7 @@ class OttlaSource(DataSource):
             warnings.warn(meaningless(options.without_meaning), stacklevel=2)
         return source_schema(options.include_headers)
 
-    @spares_collector
+    @settles
     def reader(self, schema: StructType) -> DataSourceReader:
         """For spark.read."""
         require_packages()
@@ -46,7 +46,7 @@ class OttlaSource(DataSource):
 
         return BatchReader(for_batch(self._checked(schema)))
 
-    @spares_collector
+    @settles
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """For spark.readStream."""
         require_packages()
@@ -54,7 +54,7 @@ class OttlaSource(DataSource):
 
         return StreamReader(for_stream(self._checked(schema)))
 
-    @spares_collector
+    @settles
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For df.write."""
         require_packages()
@@ -62,7 +62,7 @@ class OttlaSource(DataSource):
 
         return batch_sink(dict(self.options), schema, overwrite)
 
-    @spares_collector
+    @settles
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         """For df.writeStream; `overwrite` is Spark's word for the output mode complete."""
         require_packages()

@@ -1,4 +1,4 @@
-"""A worker that keeps its memory does not fault it in again for every fetch, and does not search it for garbage."""
+"""A worker that keeps its memory does not fault it in again for every fetch."""
 
 import subprocess
 import sys
@@ -31,27 +31,3 @@ def test_large_blocks_are_used_again() -> None:
         check=True,
     )
     assert int(done.stdout) < 20 * 3 * 1024 / 10
-
-
-SPARED = """
-import gc
-from ottla.pipeline.worker_memory import spares_collector
-
-@spares_collector
-def work(numbers):
-    global kept
-    kept = [[number] for number in numbers]
-    return len(kept)
-
-assert gc.get_freeze_count() == 0
-assert work(range(1000)) == 1000
-first = gc.get_freeze_count()
-assert first >= 1000
-kept = None
-assert work(range(3000)) == 3000
-assert gc.get_freeze_count() <= first
-"""
-
-
-def test_what_a_worker_has_after_its_first_work_is_no_affair_of_the_collector() -> None:
-    subprocess.run([sys.executable, "-c", SPARED], timeout=60, check=True)
