@@ -8,7 +8,6 @@ in its subscription what it still owns, and has its rebalance time-out to do so.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -123,8 +122,7 @@ def _updated(
     rebalance_timeout_ms = request.rebalance_timeout_ms
     if rebalance_timeout_ms == _UNKNOWN_TIMEOUT_MS:
         rebalance_timeout_ms = request.session_timeout_ms
-    return replace(
-        before,
+    return before._replace(
         instance_id=request.group_instance_id or before.instance_id,
         rack_id=subscription.rack or before.rack_id,
         rebalance_timeout_ms=rebalance_timeout_ms,

@@ -6,7 +6,6 @@ Nothing of the group changes meanwhile; each step sees what the steps before it 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -79,7 +78,7 @@ class Draft:
 
     def take_over(self, former: Member, member_id: str) -> Member:
         """A static member comes back under a new id: it gets the place, the target and the partitions it had."""
-        member = replace(former, member_id=member_id, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
+        member = former._replace(member_id=member_id, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
         target = self.group.target_for(former)
         self._erase_member(former.member_id)
         self._say_subscription(member)

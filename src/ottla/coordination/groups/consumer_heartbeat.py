@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -184,8 +183,7 @@ def _updated(before: Member, request: ConsumerGroupHeartbeatRequest, caller: Cal
     if _says_nothing_new(before, request, caller):
         return before
     names = request.subscribed_topic_names
-    return replace(
-        before,
+    return before._replace(
         instance_id=before.instance_id if request.instance_id is None else request.instance_id,
         rack_id=before.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=before.rebalance_timeout_ms

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from ottla.coordination.decision import KeyValue
@@ -71,8 +71,7 @@ class ClassicSide:
     protocols: Protocols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(NamedTuple):
     """A member as it is at one moment; a change makes another one."""
 
     member_id: str
@@ -88,8 +87,8 @@ class Member:
     epoch: int = 0
     previous_epoch: int = 0
     state: MemberState = MemberState.STABLE
-    assigned: Owned = field(default_factory=dict)
-    pending_revocation: Owned = field(default_factory=dict)
+    assigned: Owned = NOTHING
+    pending_revocation: Owned = NOTHING
 
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it owns all and only what the target assignment of `epoch` gives it."""
@@ -107,8 +106,8 @@ class Member:
         since_zero = {
             topic_id: dict.fromkeys(found, 0) for topic_id, found in self.assigned.items()
         }
-        return replace(
-            self, epoch=STATIC_LEAVE_EPOCH, assigned=since_zero, pending_revocation=NOTHING
+        return self._replace(
+            epoch=STATIC_LEAVE_EPOCH, assigned=since_zero, pending_revocation=NOTHING
         )
 
     def subscription_record(self, group_id: str) -> KeyValue:
@@ -149,8 +148,7 @@ class Member:
     def with_subscription(self, value: MemberValue) -> Member:
         """The member after such a record."""
         classic = value.classic_member_metadata
-        return replace(
-            self,
+        return self._replace(
             instance_id=value.instance_id,
             rack_id=value.rack_id,
             client_id=value.client_id,
@@ -170,16 +168,14 @@ class Member:
     def with_current(self, value: CurrentValue | None) -> Member:
         """The member after such a record; without one it owns nothing and has to join."""
         if value is None:
-            return replace(
-                self,
+            return self._replace(
                 epoch=LEAVE_EPOCH,
                 previous_epoch=LEAVE_EPOCH,
                 state=MemberState.STABLE,
                 assigned=NOTHING,
                 pending_revocation=NOTHING,
             )
-        return replace(
-            self,
+        return self._replace(
             epoch=value.member_epoch,
             previous_epoch=value.previous_member_epoch,
             state=MemberState(value.state) if value.state in _STATES else MemberState.UNKNOWN,

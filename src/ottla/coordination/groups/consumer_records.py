@@ -20,6 +20,7 @@ from ottla.protocol.encoders import encoder
 from ottla.protocol.schema import Struct, array, blob, int8, int32, int64, nested, string, uuid
 
 _INT16: Final = struct.Struct(">h")
+_KIND_AND_SIZE: Final = struct.Struct(">hh")
 _VERSION: Final = _INT16.pack(0)
 
 
@@ -213,9 +214,8 @@ def group_tombstones(
 
 
 def _key(kind: Kind, group_id: str, name: str) -> bytes:
-    key = bytearray(_INT16.pack(kind))
+    """As the tables say; by hand, since it is done for every record."""
+    key = _KIND_AND_SIZE.pack(kind, len(group := group_id.encode())) + group
     if kind in _WITH_MEMBER:
-        encoder(MemberKey, 0, False)(MemberKey(group_id=group_id, member_id=name), key)
-    else:
-        encoder(GroupKey, 0, False)(GroupKey(group_id=group_id), key)
-    return bytes(key)
+        key += _INT16.pack(len(member := name.encode())) + member
+    return key

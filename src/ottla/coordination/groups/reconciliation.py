@@ -7,7 +7,6 @@ assignment and get what is free. What others have not given up is withheld, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -62,8 +61,7 @@ def reconcile(member: Member, aim: Aim) -> Member:
 def _advance(member: Member, aim: Aim) -> Member:
     kept, revoked, free, withheld = _difference(member, aim)
     if revoked and _claims_any(revoked, aim):
-        return replace(
-            member,
+        return member._replace(
             state=MemberState.UNREVOKED_PARTITIONS,
             previous_epoch=member.epoch,
             assigned=kept,
@@ -73,8 +71,7 @@ def _advance(member: Member, aim: Aim) -> Member:
     for topic_id, partitions in free.items():
         since = dict(kept.get(topic_id, {})) | dict.fromkeys(partitions, aim.epoch)
         assigned[topic_id] = dict(sorted(since.items()))
-    after = replace(
-        member,
+    after = member._replace(
         state=MemberState.UNRELEASED_PARTITIONS if withheld else MemberState.STABLE,
         epoch=aim.epoch,
         previous_epoch=member.epoch,
@@ -126,14 +123,13 @@ def _obey_subscription(member: Member, aim: Aim) -> Member:
     if len(kept) == len(member.assigned):
         return member
     if revoked and _claims_any(revoked, aim):
-        return replace(
-            member,
+        return member._replace(
             state=MemberState.UNREVOKED_PARTITIONS,
             previous_epoch=member.epoch,
             assigned=kept,
             pending_revocation=revoked,
         )
-    return replace(member, previous_epoch=member.epoch, assigned=kept)
+    return member._replace(previous_epoch=member.epoch, assigned=kept)
 
 
 def _claims_any(partitions: Owned, aim: Aim) -> bool:
