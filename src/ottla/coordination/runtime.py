@@ -156,6 +156,7 @@ class Coordinator(Generic[S]):
     def write(self, key: str, decide: Callable[[S, int], Decision]) -> None:
         """Let the machine of `key` decide, and carry it out; ApiError if this is not its coordinator."""
         hosted, now_ms = self._find(key), self._now_ms()
+        hosted.quiet.disturbed()
         self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
     def write_at_once(self, key: str, repeated: Repeated[S]) -> bool:
@@ -179,11 +180,6 @@ class Coordinator(Generic[S]):
             return False
         repeated.replay(hosted.shard, now_ms)
         return True
-
-    def write_at(self, index: int, decide: Callable[[S, int], Decision]) -> None:
-        """The same for a machine named by its partition."""
-        hosted, now_ms = self._loaded(index), self._now_ms()
-        self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
     def write_everywhere(self, decide: Callable[[S, int], Decision]) -> None:
         """Let every machine that is loaded decide; one that is being loaded will find the world as it is."""
@@ -240,7 +236,6 @@ class Coordinator(Generic[S]):
         )
 
     def _carry_out(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
-        hosted.quiet.disturbed()
         if decision.records:
             try:
                 self._append(hosted, decision, now_ms)
