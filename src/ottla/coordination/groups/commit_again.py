@@ -61,7 +61,6 @@ class CommitAgain:
         position, offsets = self._position, shard.offsets
         offset, leader_epoch = position.committed_offset, position.committed_leader_epoch
         index = position.partition_index
-        offsets.history.announce(self._asked.group_id, now_ms, self._author)
         placed = bare_position(offset, leader_epoch, now_ms, self._topic_id, index)
-        offsets.place(self._at, placed, None)
+        offsets.place(self._at, placed, None, self._author)
         metrics.OFFSET_COMMITS.value += 1

@@ -36,6 +36,9 @@ class Author(NamedTuple):
     producer_id: int = -1
 
 
+_SOMEBODY: Final = Author(DELETE)
+
+
 class Move(NamedTuple):
     """A position before and after; None where there was, or is, none."""
 
@@ -109,21 +112,27 @@ class OffsetHistory:
         # How many moves the entries of a group hold, and those of all groups.
         self._moves: dict[str, int] = {}
         self._total = 0
-        self._announced: tuple[str | None, int, Author] = None, 0, Author("")
+        self._announced: tuple[str | None, int, Author] | None = None
 
     def of(self, group_id: str) -> tuple[Entry, ...]:
         """What is known of a group, the oldest first."""
         return tuple(self._entries.get(group_id, ()))
 
-    def announce(self, group_id: str | None, when_ms: int, author: Author) -> None:
-        """What is replayed next of this group, or with None of any, is this author's doing."""
+    def deletes(self, group_id: str | None, when_ms: int, author: Author) -> None:
+        """What is deleted next of this group, or with None of any, is this author's doing: a tombstone does not say."""
         self._announced = group_id, when_ms, author
+
+    def deleted(self, group_id: str, tp: TopicPartition, offset: int, committed_ms: int) -> None:
+        """A position is gone; where nobody announced it, all that is known is that it was committed before."""
+        when_ms, author = committed_ms, _SOMEBODY
+        if self._announced is not None and self._announced[0] in (None, group_id):
+            _, when_ms, author = self._announced
+        self.moved(group_id, tp, Move(offset, None), when_ms, author)
 
     def moved(
         self, group_id: str, tp: TopicPartition, move: Move, when_ms: int, author: Author
     ) -> None:
-        """A position has moved; when and who are what the record tells, which is less than what was announced."""
-        when_ms, author = self._told(group_id, when_ms, author)
+        """A position has moved."""
         entries = self._entries.get(group_id)
         if entries and entries[-1].goes_on(when_ms, author, tp, move):
             return
@@ -133,17 +142,6 @@ class OffsetHistory:
             self._moves[group_id] += 1
             self._total += 1
             self._shrink(group_id, entries)
-
-    def _told(self, group_id: str, when_ms: int, author: Author) -> tuple[int, Author]:
-        announced_group, announced_ms, announced = self._announced
-        if announced_group not in (None, group_id):
-            return when_ms, author
-        if author.action == COMMIT:
-            same = announced.action == COMMIT and announced_ms == when_ms
-        else:
-            # A tombstone does not say when it was written, nor why.
-            same = author.action == DELETE and announced.action in (DELETE, EXPIRE, TOPIC_DELETED)
-        return (announced_ms, announced) if same else (when_ms, author)
 
     def _begin(self, group_id: str, entry: Entry) -> deque[Entry]:
         """Add an entry; the group moves to the end of those that are to be forgotten."""

@@ -72,11 +72,10 @@ def commit(shard: OffsetShard, asked: Commit, token: Token, now_ms: int) -> Deci
         return refuse(token, error)
     if group is not None and transactional is None:
         group.committed_by(member_id, now_ms)
-    author = _author(member_id, client_id)
     records, positions, errors = shard.offsets.commit(
-        group_id, topics, now_ms, author=author, retention_ms=retention_ms
+        group_id, topics, now_ms, retention_ms=retention_ms
     )
-    replay = partial(shard.place, positions, transactional)
+    replay = partial(shard.place, positions, transactional, _author(member_id, client_id))
     return tuple.__new__(Decision, (records, ((token, errors),), transactional, None, replay))
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from ottla.coordination.decision import Transactional
 
 if TYPE_CHECKING:
+    from ottla.coordination.groups.offset_history import Author
     from ottla.coordination.groups.offset_records import Committed, OffsetKey
     from ottla.coordination.groups.offset_requests import Commit
     from ottla.coordination.groups.offsets import Offsets
@@ -59,7 +60,10 @@ class OffsetShard(Protocol):
         """What all of them have committed."""
 
     def place(
-        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+        self,
+        positions: Sequence[tuple[OffsetKey, Committed]],
+        transactional: Transactional | None,
+        author: Author,
     ) -> None:
         """Take in positions that are in the log."""
 

@@ -47,7 +47,8 @@ _POSITIONS_PER_CHECK: Final = 1_000
 _NO_TOPICS: Final[Mapping[str, Mapping[int, Committed]]] = MappingProxyType({})
 _NO_PARTITIONS: Final[Mapping[int, set[int]]] = MappingProxyType({})
 
-_COMMITTED: Final = Author(COMMIT)
+# A record does not say who committed it.
+_SOMEBODY: Final = Author(COMMIT)
 _DELETED: Final = Author(DELETE)
 
 _Leaf = TypeVar("_Leaf")
@@ -134,7 +135,6 @@ class Offsets:
         topics: Sequence[TopicToCommit],
         now_ms: int,
         *,
-        author: Author,
         retention_ms: int = _DEFAULT_RETENTION,
     ) -> Commitment:
         """Write positions down, but for those whose metadata is too long."""
@@ -162,7 +162,6 @@ class Offsets:
                     position = bare_position(offset, leader_epoch, now_ms, topic_id, index)
                 positions.append((at, position))
                 errors.append(ErrorCode.NONE)
-        self.history.announce(group_id, now_ms, author)
         metrics.OFFSET_COMMITS.value += len(records)
         return tuple.__new__(Commitment, (records, positions, errors))
 
@@ -170,7 +169,7 @@ class Offsets:
         self, group_id: str, positions: Iterable[TopicPartition], now_ms: int
     ) -> list[KeyValue]:
         """Forget positions; those that a transaction would give are forgotten with them."""
-        self.history.announce(group_id, now_ms, _DELETED)
+        self.history.deletes(group_id, now_ms, _DELETED)
         known = [tp for tp in dict.fromkeys(positions) if self._knows(group_id, tp)]
         metrics.OFFSETS_DELETED.value += len(known)
         return [_tombstone(group_id, *tp) for tp in known]
@@ -181,7 +180,7 @@ class Offsets:
 
     def topics_deleted(self, names: Collection[str], now_ms: int) -> list[KeyValue]:
         """Forget the positions in topics that are gone."""
-        self.history.announce(None, now_ms, Author(TOPIC_DELETED))
+        self.history.deletes(None, now_ms, Author(TOPIC_DELETED))
         gone = [
             _tombstone(group_id, *tp)
             for group_id in self.groups()
@@ -212,7 +211,7 @@ class Offsets:
             return []
         if not self._unchecked:
             self._unchecked.extend(self._committed)
-        self.history.announce(None, now_ms, Author(EXPIRE))
+        self.history.deletes(None, now_ms, Author(EXPIRE))
         gone: list[KeyValue] = []
         looked_at = 0
         while self._unchecked and looked_at < _POSITIONS_PER_CHECK:
@@ -257,16 +256,20 @@ class Offsets:
             self._order += 1
             self._forget(at)
         else:
-            self.place(at, decode_value(value, at.partition), transactional)
+            self.place(at, decode_value(value, at.partition), transactional, _SOMEBODY)
         return at.group_id
 
     def place(
-        self, at: OffsetKey, position: Committed, transactional: Transactional | None
+        self,
+        at: OffsetKey,
+        position: Committed,
+        transactional: Transactional | None,
+        author: Author,
     ) -> None:
         """Take in a position that is in the log: it counts, or is held back until its transaction ends."""
         self._order += 1
         if transactional is None:
-            self._place(at, position, self._order, _COMMITTED)
+            self._place(at, position, self._order, author)
         else:
             self._hold(at, transactional.producer_id, position)
 
@@ -319,8 +322,12 @@ class Offsets:
         before = self.find(*at)
         if before is not None:
             _prune(self._committed, at)
-            tp, move = TopicPartition(at.topic, at.partition), Move(before.committed_offset, None)
-            self.history.moved(at.group_id, tp, move, before.commit_timestamp_ms, _DELETED)
+            self.history.deleted(
+                at.group_id,
+                TopicPartition(at.topic, at.partition),
+                before.committed_offset,
+                before.commit_timestamp_ms,
+            )
         holders = self._holders.get(at.group_id, {}).get(at.topic, {}).get(at.partition)
         if holders is not None:
             for producer_id in holders:

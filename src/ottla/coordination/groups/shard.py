@@ -25,6 +25,7 @@ from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.group import Caller, Group
 from ottla.coordination.groups.history import History
+from ottla.coordination.groups.offset_history import Author
 from ottla.coordination.groups.offset_records import Committed, OffsetKey
 from ottla.coordination.groups.offset_rules import OffsetLimits
 from ottla.coordination.groups.offsets import Offsets
@@ -176,11 +177,14 @@ class GroupShard:
             self._found(group_id)
 
     def place(
-        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+        self,
+        positions: Sequence[tuple[OffsetKey, Committed]],
+        transactional: Transactional | None,
+        author: Author,
     ) -> None:
-        """Take in positions, as `replay` does when it has read them."""
+        """Take in positions, as `replay` does when it has read them; who committed them is known here."""
         for at, position in positions:
-            self.offsets.place(at, position, transactional)
+            self.offsets.place(at, position, transactional, author)
             if at[0] not in self.groups:
                 self._found(at[0])
 

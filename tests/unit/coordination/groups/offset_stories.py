@@ -87,32 +87,39 @@ class Shard:
         self, records: list[KeyValue] | Decision, transactional: Transactional | None = None
     ) -> None:
         if isinstance(records, Decision):
+            self.log += [(record, records.transactional) for record in records.records]
+            if records.replay is not None:
+                records.replay()
+                return
             transactional, records = records.transactional, list(records.records)
+        else:
+            self.log += [(record, transactional) for record in records]
         for record in records:
-            self.log.append((record, transactional))
             self.offsets.replay(*record, transactional)
 
     def place(
-        self, positions: Sequence[tuple[OffsetKey, Committed]], transactional: Transactional | None
+        self,
+        positions: Sequence[tuple[OffsetKey, Committed]],
+        transactional: Transactional | None,
+        author: Author,
     ) -> None:
         for at, position in positions:
-            self.offsets.place(at, position, transactional)
+            self.offsets.place(at, position, transactional, author)
 
     def commit(
         self, group: str, topic: str, partition: int, offset: int, now_ms: int = 0, who: str = ""
     ) -> None:
         wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
-        records, _, errors = self.offsets.commit(
-            group, wanted, now_ms, author=Author(COMMIT, member_id=who)
-        )
+        records, positions, errors = self.offsets.commit(group, wanted, now_ms)
         assert errors == [0]
-        self.write(records)
+        self.log += [(record, None) for record in records]
+        self.place(positions, None, Author(COMMIT, member_id=who))
 
     def commit_in_transaction(
         self, producer: int, group: str, topic: str, partition: int, offset: int
     ) -> None:
         wanted = [TopicToCommit(topic, ZERO_UUID, [at(partition, offset)])]
-        records, _, _ = self.offsets.commit(group, wanted, 0, author=Author(COMMIT))
+        records, _, _ = self.offsets.commit(group, wanted, 0)
         self.write(records, Transactional(producer, 0))
 
     def expire(self, now_ms: int) -> None:

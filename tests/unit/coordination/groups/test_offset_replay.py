@@ -101,7 +101,8 @@ def _said(entry: Entry) -> Any:
 
 @given(st.lists(steps, max_size=12))
 def test_what_is_taken_in_is_what_would_be_read(story: list[Step]) -> None:
-    assert seen(played(story, taken_in)) == seen(played(story, read_back))
+    nameless = [step._replace(member="") for step in story]  # records do not tell who it was
+    assert seen(played(nameless, taken_in)) == seen(played(nameless, read_back))
 
 
 @given(st.lists(steps, max_size=12))

@@ -3,7 +3,6 @@
 import uuid
 
 from ottla.coordination.decision import Transactional
-from ottla.coordination.groups.offset_history import COMMIT, Author
 from ottla.coordination.groups.offset_records import decode_value
 from ottla.coordination.groups.offset_rules import OffsetLimits
 from ottla.coordination.groups.offsets import TopicToCommit
@@ -29,16 +28,14 @@ def test_the_last_commit_counts() -> None:
 def test_nothing_changes_before_the_records_are_replayed() -> None:
     shard = Shard()
     wanted = [TopicToCommit("t", ZERO_UUID, [at(0, 5)])]
-    shard.offsets.commit("g", wanted, 0, author=Author(COMMIT))
+    shard.offsets.commit("g", wanted, 0)
     assert not shard.offsets.has_any("g")
 
 
 def test_metadata_that_is_too_long_is_refused_for_its_partition_alone() -> None:
     shard = Shard(OffsetLimits(metadata_max_bytes=4))
     asked = [at(0, 1, "long!"), at(1, 2, None), at(2, 3, "éééé")]
-    records, _, errors = shard.offsets.commit(
-        "g", [TopicToCommit("t", ZERO_UUID, asked)], 0, author=Author(COMMIT)
-    )
+    records, _, errors = shard.offsets.commit("g", [TopicToCommit("t", ZERO_UUID, asked)], 0)
     assert errors == [ErrorCode.OFFSET_METADATA_TOO_LARGE, 0, 0]
     shard.write(records)
     assert shard.offset("g", "t", 0) is None
@@ -234,7 +231,7 @@ def test_a_client_may_say_how_long_its_offsets_live() -> None:
     shard.groups["g"] = ToldGroup()
     shard.offsets.loaded(0)
     wanted = [TopicToCommit("t", ZERO_UUID, [at(0, 5)])]
-    records, _, _ = shard.offsets.commit("g", wanted, 100, author=Author(COMMIT), retention_ms=50)
+    records, _, _ = shard.offsets.commit("g", wanted, 100, retention_ms=50)
     [(_, value)] = records
     assert value is not None
     assert decode_value(value).expire_timestamp_ms == 150
@@ -250,7 +247,7 @@ def test_offsets_of_topics_that_were_deleted_unseen_go_at_the_next_check() -> No
     shard.groups["g"] = ToldGroup(subscribed={"stays", "gone", "made anew"})
     shard.offsets.loaded(0)
     earlier = [TopicToCommit("made anew", uuid.UUID(int=7), [at(0, 5)])]
-    shard.write(shard.offsets.commit("g", earlier, 0, author=Author(COMMIT))[0])
+    shard.write(shard.offsets.commit("g", earlier, 0)[0])
     shard.commit("g", "stays", 0, 5)
     shard.commit("g", "gone", 0, 5)
     shard.topics.gone.add("gone")
