@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 
 from tests.simulation.clients import TOPIC, Failed, SimProducer, SimReader
+from tests.simulation.moves import spread_again
 from tests.simulation.world import Host, World
 
 
@@ -15,7 +16,9 @@ async def heal(world: World) -> list[str]:
             await host.start()
         elif host.tree is not None:
             host.tree.heal()
-    for _ in range(600):
+    for turn in range(600):
+        if turn % 20 == 0:
+            await spread_again(world)
         await asyncio.sleep(0.05)
         if all(_is_settled(host) and _is_at_rest(host) for host in world.hosts):
             return []

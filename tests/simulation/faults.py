@@ -4,6 +4,7 @@ import asyncio
 
 from ottla.protocol.apis.elect_leaders import ElectLeadersRequest
 from tests.simulation.clients import TOPIC, Client, Failed
+from tests.simulation.moves import leave_and_return
 from tests.simulation.world import Host, World
 
 KINDS = (
@@ -13,6 +14,7 @@ KINDS = (
     "all",
     "chase",
     "elect",
+    "move",
     "isolate",
     "from-brokers",
     "one-way",
@@ -37,6 +39,8 @@ async def fault(world: World) -> None:
         await _chase(world, lasts)
     elif kind == "elect":
         await _elect(world)
+    elif kind == "move":
+        await leave_and_return(world, host, lasts)
     elif kind == "reset":
         world.network.reset_some(host.name)
     elif kind == "overtake":

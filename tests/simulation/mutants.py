@@ -5,9 +5,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from ottla.controller import isr
+from ottla.cluster.image import PartitionImage
+from ottla.controller import isr, reassignment
 from ottla.controller.leaders import NewState
 from ottla.coordination.runtime import Coordinator
+from ottla.replication.fetcher import Fetcher
 from ottla.replication.leadership import Leadership
 from ottla.replication.partition import Partition
 from ottla.storage import log, recovery
@@ -24,6 +26,24 @@ def ack_before_replication() -> AbstractContextManager[Any]:
 def no_epoch_check() -> AbstractContextManager[Any]:
     """A follower whose log went another way is not told."""
     return patch.object(Partition, "diverging_epoch", lambda self, epoch, offset: None)
+
+
+@contextmanager
+def returns_are_not_noticed() -> Iterator[None]:
+    """A replica that has left and come back, with an empty log, gets what the one before it asked for."""
+    placed = reassignment._placed
+
+    def in_the_same_epoch(image: Any, partition: PartitionImage, *moved: Any) -> PartitionImage:
+        after = placed(image, partition, *moved)
+        if after.leader == partition.leader:
+            after = after._replace(leader_epoch=partition.leader_epoch)
+        return after
+
+    with (
+        patch.object(reassignment, "_placed", in_the_same_epoch),
+        patch.object(Fetcher, "_awaits", lambda self, partition, end: not partition.is_leader),
+    ):
+        yield
 
 
 def truncate_to_the_high_watermark() -> AbstractContextManager[Any]:
@@ -82,6 +102,7 @@ MUTANTS: dict[str, Mutant] = {
     for each in (
         ack_before_replication,
         no_epoch_check,
+        returns_are_not_noticed,
         truncate_to_the_high_watermark,
         isr_without_compare_and_set,
         forgotten_producer_state,

@@ -14,6 +14,7 @@ LONG = SHORT // 100
 MUTANTS = {
     "ack_before_replication": 200,
     "no_epoch_check": 200,
+    "returns_are_not_noticed": 200,
     "truncate_to_the_high_watermark": 100,
     "isr_without_compare_and_set": 200,
     "forgotten_producer_state": 100,

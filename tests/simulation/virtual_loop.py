@@ -23,7 +23,8 @@ class Call:
         self._when = when
         self._callback = callback
         self._args = args
-        self._context = context or copy_context()
+        # Not `or`: a context in which nothing is set is empty, and that is false.
+        self._context = copy_context() if context is None else context
         self.is_cancelled = False
 
     def when(self) -> float:

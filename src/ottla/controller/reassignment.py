@@ -14,6 +14,7 @@ from ottla.base.errors import ApiError
 from ottla.cluster import znodes
 from ottla.cluster.image import NO_LEADER, Image, PartitionImage, TopicImage
 from ottla.cluster.tree import Op, Set
+from ottla.controller.leaders import is_sound
 from ottla.controller.requests import Decision
 from ottla.protocol.errors import ErrorCode
 
@@ -58,7 +59,9 @@ def decide_completions(image: Image, controller_epoch: int) -> Decision[MoveResu
         (topic, partition, _completed(image, partition))
         for topic in image.topics.values()
         for partition in topic.partitions
-        if is_moving(partition) and set(_target(partition)) <= set(partition.isr)
+        if is_moving(partition)
+        and set(_target(partition)) <= set(partition.isr)
+        and _is_settled(image, partition)
     ]
     results = [MoveResult(topic.name, before.partition) for topic, before, _ in changed]
     return Decision(list(_ops(changed, controller_epoch)), results)
@@ -123,23 +126,37 @@ def _placed(
     adding: tuple[int, ...],
     removing: tuple[int, ...],
 ) -> PartitionImage:
-    """The partition on these replicas; whoever is no longer one of them neither leads nor is in sync."""
+    """The partition on these replicas; whoever is no longer one of them neither leads nor is in sync.
+
+    When one leaves, another leader epoch begins, as in Kafka: should it be back at once with an empty log, a fetch that
+    it sent before says nothing of what it holds now.
+    """
+    moved = partition._replace(replicas=replicas, adding=adding, removing=removing)
     isr = tuple(each for each in partition.isr if each in replicas)
-    leader, epoch = partition.leader, partition.leader_epoch
     if not isr:
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, "none of the replicas that would stay is in sync"
         )
+    is_led = partition.leader != NO_LEADER
+    if isr == partition.isr and (not is_led or set(partition.replicas) <= set(replicas)):
+        return moved
+    if not _is_settled(image, partition):
+        raise ApiError(
+            ErrorCode.LEADER_NOT_AVAILABLE, "who leads the partition is being settled; try again"
+        )
+    leader = partition.leader
     if leader not in replicas:
-        alive = (each for each in replicas if each in isr and each in image.brokers)
-        leader, epoch = next(alive, NO_LEADER), epoch + 1
-    return partition._replace(
-        replicas=replicas,
-        isr=isr,
-        leader=leader,
-        leader_epoch=epoch,
-        adding=adding,
-        removing=removing,
+        leader = next(each for each in replicas if each in isr)
+    return moved._replace(isr=isr, leader=leader, leader_epoch=partition.leader_epoch + 1)
+
+
+def _is_settled(image: Image, partition: PartitionImage) -> bool:
+    """Whether the partition's state tells of all brokers that have come and gone.
+
+    To write it anew for another reason would make them look as if they had been there all the time.
+    """
+    return partition.leader != NO_LEADER and all(
+        each in image.brokers and is_sound(image, partition, each) for each in partition.isr
     )
 
 
@@ -150,7 +167,7 @@ def _ops(
     topics: dict[str, tuple[TopicImage, dict[int, PartitionImage]]] = {}
     for topic, before, after in changed:
         topics.setdefault(topic.name, (topic, {}))[1][after.partition] = after
-        if (before.leader, before.isr) != (after.leader, after.isr):
+        if (before.leader_epoch, before.isr) != (after.leader_epoch, after.isr):
             state = znodes.StateNode(after.leader, after.leader_epoch, after.isr, controller_epoch)
             path = znodes.state_path(topic.name, after.partition)
             yield Set(path, znodes.encode_state(state), before.partition_epoch)

@@ -24,7 +24,7 @@ from ottla.protocol.apis.list_offsets import (
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import crc_of, iter_headers
 from ottla.replication import metrics
-from ottla.replication.follower_session import FollowerSession, Key, Wanted
+from ottla.replication.follower_session import End, FollowerSession, Key, Wanted
 from ottla.replication.partition import Partition
 from ottla.replication.throttle import Throttle, is_listed
 from ottla.storage.logs import Logs
@@ -167,14 +167,8 @@ class Fetcher:
         partition = self._followed.get(key)
         if partition is None or key in self._resting or self._is_held_back(key, partition):
             return None
-        log = partition.log
-        return Wanted(
-            partition.leader_epoch,
-            log.end_offset,
-            log.epochs.epoch_of(log.end_offset - 1) if log.end_offset else -1,
-            log.start_offset,
-            self._settings.now.replication.replica_fetch_max_bytes,
-        )
+        max_bytes = self._settings.now.replication.replica_fetch_max_bytes
+        return Wanted(*_end(partition), partition.log.start_offset, max_bytes)
 
     def _is_held_back(self, key: Key, partition: Partition) -> bool:
         """Whether a replica that catches up has to wait (KIP-73); one that is in sync never has."""
@@ -209,15 +203,16 @@ class Fetcher:
             return
         if response.error_code:
             raise ApiError(response.error_code, "the leader refused the fetch")
+        asked = self._session.told
         self._session.answered(response.session_id)
         unsynced = []
         for topic in response.responses:
             for data in topic.partitions:
                 key = topic.topic_id, data.partition_index
                 self._touched.add(key)
-                partition = self._followed.get(key)
-                if partition is None or partition.is_leader:
-                    continue  # it moved while the fetch was on its way
+                partition, wanted = self._followed.get(key), asked.get(key)
+                if partition is None or wanted is None or not self._awaits(partition, wanted.end):
+                    continue
                 try:
                     await self._take_one(connection, partition, topic.topic_id, data)
                 except (StorageError, ProtocolError, ApiError) as failure:
@@ -228,6 +223,14 @@ class Fetcher:
         # What we say in the next fetch that we hold, we must hold: on the disk, where that is asked for.
         for each in unsynced:
             await self._logs.flusher.synced(each, each.end_offset)
+
+    def _awaits(self, partition: Partition, end: End) -> bool:
+        """Whether an answer to what was asked of a replica that ended there is still for it.
+
+        It may have moved meanwhile, perhaps away and back: then its log is another, though the key is the same.
+        """
+        is_followed = self._followed.get(_key(partition)) is partition and not partition.is_leader
+        return is_followed and _end(partition) == end
 
     async def _take_one(
         self, connection: Connection, partition: Partition, topic_id: UUID, data: PartitionData
@@ -258,7 +261,7 @@ class Fetcher:
         self, connection: Connection, partition: Partition
     ) -> None:
         """All that we hold lies before the leader's first record, or behind its last: begin where it begins."""
-        tp = partition.tp
+        tp, end = partition.tp, _end(partition)
         asked = ListOffsetsPartition(
             partition_index=tp.partition,
             current_leader_epoch=partition.leader_epoch,
@@ -270,8 +273,9 @@ class Fetcher:
         [found] = answer.topics[0].partitions
         if found.error_code:
             raise ApiError(found.error_code, "the leader did not say where its log begins")
-        log.warning("replica begins anew", partition=tp, offset=found.offset)
-        partition.log.reset_to(found.offset, self._now_ms())
+        if self._awaits(partition, end):
+            log.warning("replica begins anew", partition=tp, offset=found.offset)
+            partition.log.reset_to(found.offset, self._now_ms())
 
     def _pause(self, partition: Partition, failure: OttlaError) -> None:
         log.info("replica not fetched", partition=partition.tp, reason=str(failure))
@@ -282,6 +286,12 @@ class Fetcher:
         key = _key(partition)
         self._resting[key] = loop.time() + pause_ms / 1000
         self._touched.add(key)
+
+
+def _end(partition: Partition) -> End:
+    log = partition.log
+    last_epoch = log.epochs.epoch_of(log.end_offset - 1) if log.end_offset else -1
+    return partition.leader_epoch, log.end_offset, last_epoch
 
 
 def _key(partition: Partition) -> Key:

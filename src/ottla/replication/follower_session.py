@@ -9,6 +9,8 @@ from uuid import UUID
 from ottla.protocol.apis.fetch import FetchPartition, FetchTopic, ForgottenTopic
 
 Key = tuple[UUID, int]
+End = tuple[int, int, int]
+"""Where a replica ends: the epoch in which it follows, the offset behind its last record, and the epoch of that one."""
 
 _NO_SESSION = 0
 _FIRST_EPOCH = 0
@@ -24,11 +26,19 @@ class Wanted(NamedTuple):
     log_start_offset: int
     max_bytes: int
 
+    @property
+    def end(self) -> End:
+        """Where the replica ended: an answer is for one that ends there still."""
+        return self[:3]
+
 
 class FollowerSession:
-    """One session with one leader; without the leader's consent to it every fetch is full."""
+    """One session with one leader; without the leader's consent to it every fetch is full.
 
-    __slots__ = ("_told", "epoch", "id")
+    `told` is what the leader believes that is wanted, and what it answers.
+    """
+
+    __slots__ = ("epoch", "id", "told")
 
     def __init__(self) -> None:
         self.begin_anew()
@@ -37,7 +47,7 @@ class FollowerSession:
         """The leader knows nothing: the next fetch is a full one."""
         self.id = _NO_SESSION
         self.epoch = _FIRST_EPOCH
-        self._told: dict[Key, Wanted] = {}
+        self.told: dict[Key, Wanted] = {}
 
     @property
     def knows_nothing(self) -> bool:
@@ -51,7 +61,7 @@ class FollowerSession:
 
         None stands for one that is not to be fetched now.
         """
-        told, news, gone = self._told, {}, []
+        told, news, gone = self.told, {}, []
         for key, each in wanted.items():
             if each is None:
                 if told.pop(key, None) is not None:

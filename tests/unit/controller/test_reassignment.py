@@ -5,7 +5,15 @@ import uuid
 import pytest
 
 from ottla.cluster import znodes
-from ottla.cluster.image import BrokerImage, Changes, Image, PartitionImage, TopicImage, advance
+from ottla.cluster.image import (
+    NO_LEADER,
+    BrokerImage,
+    Changes,
+    Image,
+    PartitionImage,
+    TopicImage,
+    advance,
+)
 from ottla.cluster.tree import Set
 from ottla.controller.reassignment import Move, decide_completions, decide_moves
 from ottla.protocol.errors import ErrorCode
@@ -60,19 +68,39 @@ def test_it_ends_when_all_of_the_new_ones_are_in_sync() -> None:
     }
 
 
-def test_a_leader_that_stays_goes_on_in_its_epoch() -> None:
+def test_a_leader_that_stays_begins_another_epoch_without_those_who_left() -> None:
     ready = cluster((2, 3, 1), (1, 2, 3), 2, (3,), (1,))
-    assert written(decide_completions(ready, 2).ops)["state"] == (2, 4, (2, 3))
+    assert written(decide_completions(ready, 2).ops)["state"] == (2, 5, (2, 3))
+
+
+def test_a_leader_that_only_gets_more_followers_goes_on_in_its_epoch() -> None:
+    ready = cluster((1, 2), (1, 2), 1, (2,))
+    assert written(decide_completions(ready, 2).ops) == {"topic": ((1, 2), (), ())}
 
 
 def test_a_cancelled_move_goes_back() -> None:
     moving = cluster((2, 3, 1), (1, 2, 3), 1, (3,), (1,))
-    assert move(moving, cancel=True) == {"topic": ((2, 1), (), ()), "state": (1, 4, (1, 2))}
+    assert move(moving, cancel=True) == {"topic": ((2, 1), (), ()), "state": (1, 5, (1, 2))}
 
 
 def test_a_second_move_overtakes_the_first() -> None:
     moving = cluster((2, 3, 1), (1, 2), 1, (3,), (1,))
-    assert move(moving, 4, 5) == {"topic": ((4, 5, 2, 1), (4, 5), (2, 1))}
+    assert move(moving, 4, 5) == {
+        "topic": ((4, 5, 2, 1), (4, 5), (2, 1)),
+        "state": (1, 5, (1, 2)),
+    }
+
+
+def test_a_move_of_a_partition_that_nobody_leads_can_be_cancelled() -> None:
+    nobody = cluster((3, 9), (9,), NO_LEADER, (3,), (9,))
+    assert move(nobody, cancel=True) == {"topic": ((9,), (), ())}
+
+
+def test_nobody_leaves_while_it_is_unknown_what_the_others_hold() -> None:
+    ready = cluster((2, 3, 1), (1, 2, 3), 2, (3,), (1,))
+    restarted = advance(ready, Changes(brokers={3: BrokerImage(3, (), None, 200, clean=False)}))[0]
+    assert decide_completions(restarted, 2).ops == []
+    assert move(restarted, cancel=True) == ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def test_more_and_fewer_replicas() -> None:
