@@ -1,5 +1,6 @@
 """Brokers die under load: nothing acknowledged is lost or doubled, and nobody waits long."""
 
+import asyncio
 import os
 import signal
 import time
@@ -7,6 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
+from ottla.client.connection import Connection
+from ottla.protocol.apis.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from ottla.protocol.errors import ErrorCode
 from tests.cluster.load import Load
 from tests.support.clients import create_topic
 from tests.support.cluster import Cluster, MakeCluster
@@ -44,6 +52,25 @@ def test_kill_nine_holds_nobody_up(make_cluster: MakeCluster, victim: str) -> No
     load.finish()
     cluster.wait_until_in_sync(topic)
     load.check(cluster)
+
+
+def test_a_topic_can_be_made_while_a_controller_is_elected(make_cluster: MakeCluster) -> None:
+    """It is asked for once, of a broker that takes the dead one for the controller."""
+    cluster = make_cluster()
+    died = cluster.controller()
+    survivor = next(broker for number, broker in cluster.brokers.items() if number != died)
+    wanted = CreatableTopic(name="urgent", num_partitions=1, replication_factor=2)
+
+    async def ask() -> CreateTopicsResponse:
+        connection = await Connection.open("localhost", survivor.port)
+        cluster.brokers[died].kill()
+        try:
+            return await connection.ask(CreateTopicsRequest(topics=[wanted]), timeout_ms=20_000)
+        finally:
+            await connection.close()
+
+    [made] = asyncio.run(ask()).topics
+    assert (made.error_code, made.error_message) == (ErrorCode.NONE, None)
 
 
 def test_a_rolling_restart_shows_the_producer_no_error(make_cluster: MakeCluster) -> None:

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from ottla.base.errors import ApiError, ClusterError, ProtocolError, StorageError
+from ottla.broker import by_controller
 from ottla.broker.apis import Api
 from ottla.broker.connection import Connection
 from ottla.broker.context import Broker, RequestContext
@@ -51,9 +52,10 @@ class Dispatcher:
             else:
                 # By number: the hash of an enum's member, by which decoders are found, is a Python function.
                 request = decode_request(key, version, frame, pos, len(frame))
-                if api.by_controller and self._is_for_another(connection):
-                    answer = self._broker.peers.ask_controller(request, version=version)
+                if api.by_controller and connection.peer < 0:
+                    answer = by_controller.answer(api, context, request)
                 else:
+                    # A broker that asks us takes us for the controller, and is told if we are not.
                     answer = api.handle(context, request)
                 if isinstance(answer, Pending):
                     return answer
@@ -69,10 +71,6 @@ class Dispatcher:
             raise _failed(api, context, failure) from failure
         api.duration.observe(perf_counter() - began)
         return reply
-
-    def _is_for_another(self, connection: Connection) -> bool:
-        """Whether another broker is the controller; one that asks us takes us for it, and is told if we are not."""
-        return not self._broker.controller.is_active and connection.peer < 0
 
     def _refuse_version(self, api: Api, version: int, correlation_id: int) -> Buffers:
         if api.key == ApiKey.API_VERSIONS:

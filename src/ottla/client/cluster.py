@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -25,7 +25,7 @@ from ottla.client.view import View, updated
 from ottla.config.listeners import Address
 from ottla.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.schema import Request, Struct
+from ottla.protocol.schema import Request, error_codes
 
 T = TypeVar("T")
 
@@ -306,16 +306,3 @@ class Cluster:
         check(answer.error_code, answer.error_message)
         node_id: int = answer.node_id
         return node_id
-
-
-def error_codes(message: Struct) -> Iterator[int]:
-    """Every error code in a response, wherever it stands."""
-    for field in message.fields:
-        value = getattr(message, field.name)
-        if field.name == "error_code":
-            yield value
-        elif isinstance(value, Struct):
-            yield from error_codes(value)
-        elif isinstance(value, list) and field.struct is not None:
-            for each in value:
-                yield from error_codes(each)

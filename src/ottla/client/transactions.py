@@ -15,7 +15,7 @@ from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
 from ottla.client.administration.base import by_topic
-from ottla.client.cluster import GROUP, TRANSACTION, Cluster, error_codes
+from ottla.client.cluster import GROUP, TRANSACTION, Cluster
 from ottla.client.errors import api_error
 from ottla.client.membership import Standing
 from ottla.client.partition_queue import Identity
@@ -37,7 +37,7 @@ from ottla.protocol.apis.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.schema import Request
+from ottla.protocol.schema import Request, error_codes
 
 _FEATURE: Final = "transaction.version"
 _LAST_END_V1: Final = 4

@@ -7,7 +7,7 @@ left out when written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeAlias, dataclass_transform
 from uuid import UUID
 
@@ -196,6 +196,19 @@ class Response(Struct):
 
     def __init_subclass__(cls, *, key: ApiKey) -> None:
         cls.api_key = key
+
+
+def error_codes(message: Struct) -> Iterator[int]:
+    """Every error code in a response, wherever it stands."""
+    for field in message.fields:
+        value = getattr(message, field.name)
+        if field.name == "error_code":
+            yield value
+        elif isinstance(value, Struct):
+            yield from error_codes(value)
+        elif isinstance(value, list) and field.struct is not None:
+            for each in value:
+                yield from error_codes(each)
 
 
 def default_source(field: Field, constants: dict[str, Any]) -> str:
