@@ -62,6 +62,8 @@ class Log:
         epoch, sequence = self.expected
         if header.producer_epoch != epoch:
             epoch, sequence = header.producer_epoch, 0
+        if header.base_sequence + header.count <= sequence:
+            return 0  # it came before, and its answer was too late
         if header.base_sequence != sequence:
             return int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         self.base = len(self.values)
