@@ -102,4 +102,6 @@ class RollingRestart(Fault):
 MOVES = (
     RollingRestart("rolling-restart", lasts_s=1, within_s=SOON_S),
     Reassignment("reassignment", lasts_s=1, within_s=SOON_S),
+    # While fetches of the replicas that leave are still on their way.
+    Reassignment("reassignment-and-back-at-once", lasts_s=0, within_s=SOON_S),
 )
