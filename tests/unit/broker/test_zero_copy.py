@@ -19,13 +19,13 @@ CONTENT = os.urandom(1024 * 1024) * (SIZE // (1024 * 1024))
 Story = Callable[[FileRegion], Coroutine[None, None, None]]
 
 
-def open_files_and_sockets() -> list[str]:
+def open_files_and_sockets() -> set[str]:
     """What the descriptors of this process name, but for what an event loop keeps for itself."""
     names = []
     for fd in os.listdir("/proc/self/fd"):
         with suppress(FileNotFoundError):
             names.append(os.readlink(f"/proc/self/fd/{fd}"))
-    return sorted(name for name in names if name.endswith(".log") or name.startswith("socket:"))
+    return {name for name in names if name.endswith(".log") or name.startswith("socket:")}
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -41,7 +41,8 @@ def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Story], No
         with asyncio.Runner(loop_factory=factory) as runner:
             runner.run(story(FileRegion(fd, SIZE, 0)))
         os.close(fd)
-        assert open_files_and_sockets() == before
+        # Clients of other tests may close some of theirs meanwhile.
+        assert not open_files_and_sockets() - before
 
     return run
 
