@@ -49,6 +49,11 @@ class Distribution:
         self.counts[bisect_left(self.bounds, amount)] += 1
         self.sum += amount
 
+    def observe_together(self, total: float, count: int) -> None:
+        """Adds as many observations, which have the same share in their total."""
+        self.counts[bisect_left(self.bounds, total / count)] += count
+        self.sum += total
+
 
 Child = TypeVar("Child", Value, Distribution)
 

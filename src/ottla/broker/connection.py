@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
 from ottla.broker.frames import LENGTH_BYTES, PartialFrame, frame_size
-from ottla.broker.reply import Buffers, CloseConnection, Pending, Piece, Reply
+from ottla.broker.reply import HELD, Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.zero_copy import Stream, in_memory, is_worthwhile, send_now
 
 log = logger(__name__)
@@ -139,7 +139,7 @@ class Connection(asyncio.BufferedProtocol):
                 frame = self._partial.received(nbytes)
                 if frame is not None:
                     self._partial = None
-                    self._handle(frame)
+                    self._take(self._dispatch(self, frame))
         except (ProtocolError, CloseConnection) as why:
             self.refuse(why)
 
@@ -156,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
             stop = begin + frame_size(data, pos, limit)
             if stop > end:
                 break
-            self._handle(data[begin:stop])
+            self._take(self._dispatch(self, data[begin:stop]))
             pos = stop
         if pos == end or self._transport is None:
             return
@@ -165,12 +165,14 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._partial = PartialFrame(data[pos:end], limit)
 
-    def _handle(self, frame: memoryview) -> None:
-        reply = self._dispatch(self, frame)
+    def _take(self, reply: Reply) -> None:
+        """What the request that was started last is answered, as far as it is known."""
         if reply is None:
             return
         if isinstance(reply, Pending):
-            if self._slots or not reply.done:
+            if reply is HELD:
+                self._hold_back()
+            elif self._slots or not reply.done:
                 self._queue(reply)
             else:
                 self._write(reply.buffers)
@@ -178,6 +180,28 @@ class Connection(asyncio.BufferedProtocol):
             self._queue(_answered(reply))
         else:
             self._write(reply)
+
+    def _hold_back(self) -> None:
+        """Start nothing behind the last request, which is carried out at the end of this turn of the loop."""
+        self._blocked = True
+        if self._slots:
+            # Those before it may be answered meanwhile; its own answer has no place yet if it is the only one.
+            self._slots.append(Pending(blocking=True))
+
+    def answer(self, reply: Reply) -> None:
+        """What the request that held the others back is answered: they go on."""
+        if self._transport is None:
+            return
+        if self._slots:
+            self._slots.pop()
+        self._blocked = False
+        if isinstance(reply, bytes) and not (self._slots or self._outgoing or self._stream):
+            # The turn is over: nothing is to come that could be sent with it.
+            self._transport.write(reply)
+        else:
+            self._take(reply)
+        if self._held is not None:
+            self._drain()
 
     def _queue(self, reply: Pending) -> None:
         """Take in a reply that is not there yet, or whose turn has not come."""

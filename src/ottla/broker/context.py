@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ottla.base.log import logger
@@ -14,6 +14,7 @@ from ottla.broker import metrics
 from ottla.broker.reply import CloseConnection
 
 if TYPE_CHECKING:
+    from ottla.broker.commits_together import CommitsTogether
     from ottla.broker.connection import Connection
     from ottla.broker.fetch_sessions import FetchSessions
     from ottla.cluster.membership import Membership
@@ -55,6 +56,12 @@ class Broker:
     tasks: Tasks
     loop: asyncio.AbstractEventLoop
     now_ms: Callable[[], int]
+    commits: CommitsTogether = field(init=False)
+
+    def __post_init__(self) -> None:
+        from ottla.broker.commits_together import CommitsTogether
+
+        self.commits = CommitsTogether(self)
 
 
 class RequestContext:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ottla.base.errors import ApiError, ClusterError, ProtocolError, StorageError
 from ottla.broker import by_controller
@@ -18,9 +18,12 @@ from ottla.client.errors import ClientError
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_request, encode_response, response_class
 from ottla.protocol.header import parse_request_header
+from ottla.protocol.schema import Request
 
 FORESEEN = (ApiError, ClientError, ClusterError, StorageError)
 Foreseen: TypeAlias = ApiError | ClientError | ClusterError | StorageError
+_KEY_BYTES: Final = 2
+_OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 _Running: TypeAlias = Coroutine[Any, Any, Any]
 
 
@@ -33,6 +36,10 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: memoryview) -> Reply:
         """The reply to one request, or a pending one."""
+        if len(frame) > _KEY_BYTES and frame[1] == _OFFSET_COMMIT:
+            again = self._commit_again(connection, frame)
+            if again is not None:
+                return again
         began = perf_counter()
         key, version, correlation_id, client_id, pos = parse_request_header(frame, 0, len(frame))
         api = self._apis.get(key)
@@ -52,11 +59,7 @@ class Dispatcher:
             else:
                 # By number: the hash of an enum's member, by which decoders are found, is a Python function.
                 request = decode_request(key, version, frame, pos, len(frame))
-                if api.by_controller and connection.peer < 0:
-                    answer = by_controller.answer(api, context, request)
-                else:
-                    # A broker that asks us takes us for the controller, and is told if we are not.
-                    answer = api.handle(context, request)
+                answer = _ask(api, context, request)
                 if isinstance(answer, Pending):
                     return answer
                 if isinstance(answer, Coroutine):
@@ -71,6 +74,10 @@ class Dispatcher:
             raise _failed(api, context, failure) from failure
         api.duration.observe(perf_counter() - began)
         return reply
+
+    def _commit_again(self, connection: Connection, frame: memoryview) -> Reply:
+        """The reply to a commit that came before with another offset; None to anything else."""
+        return self._broker.commits.take(connection, frame)
 
     def _refuse_version(self, api: Api, version: int, correlation_id: int) -> Buffers:
         if api.key == ApiKey.API_VERSIONS:
@@ -96,6 +103,13 @@ class Dispatcher:
             buffers = _told(api, context, failure)
         api.duration.observe(perf_counter() - began)
         pending.resolve(buffers)
+
+
+def _ask(api: Api, context: RequestContext, request: Request) -> Any:
+    if api.by_controller and context.connection.peer < 0:
+        return by_controller.answer(api, context, request)
+    # A broker that asks us takes us for the controller, and is told if we are not.
+    return api.handle(context, request)
 
 
 def _told(api: Api, context: RequestContext, failure: Foreseen) -> bytearray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ottla.base.errors import OttlaError
 from ottla.storage.fs import FileRegion
@@ -71,5 +71,11 @@ class Pending:
         if self.on_cancel is not None:
             self.on_cancel()
 
+
+HELD: Final = Pending(blocking=True)
+"""The reply of any request that is carried out at the end of this turn of the loop; nothing behind it starts before.
+
+One for all, since there are many: whoever carries them out tells each connection its answer (`Connection.answer`).
+"""
 
 Reply: TypeAlias = Buffers | Pending | None

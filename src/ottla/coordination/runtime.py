@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.cluster.image import Delta, Image
 from ottla.coordination import metrics
-from ottla.coordination.batches import encode
+from ottla.coordination.batches import MOST_TOGETHER, RepeatedRecord, encode, encode_together
 from ottla.coordination.decision import Decision, Shard, Token
 from ottla.coordination.loading import load
 from ottla.coordination.quiet import Quiet
@@ -38,11 +38,14 @@ _S_contra = TypeVar("_S_contra", contravariant=True)
 class Repeated(Protocol[_S_contra]):
     """A write of one record that comes over and over, and whose answer is always that it was kept.
 
-    It brings no deadline nearer.
+    It brings no deadline nearer, and it does not mind others of its kind before or behind it in the same batch.
     """
 
-    def decide(self, shard: _S_contra, now_ms: int) -> ValidatedBatch | None:
-        """What to append this time; None if there is more to say."""
+    key: str
+    record: RepeatedRecord
+
+    def decide(self, shard: _S_contra, now_ms: int) -> bool:
+        """Bring the record up to date; False if there is more to say."""
 
     def replay(self, shard: _S_contra, now_ms: int) -> None:
         """The machine learns what was appended."""
@@ -159,27 +162,56 @@ class Coordinator(Generic[S]):
         hosted.quiet.disturbed()
         self._carry_out(hosted, decide(hosted.shard, now_ms), now_ms)
 
-    def write_at_once(self, key: str, repeated: Repeated[S]) -> bool:
-        """Carry out what is written and committed in one go; False if it cannot be: then nothing has happened.
+    def write_together(self, writes: Iterable[Repeated[S]]) -> set[Repeated[S]]:
+        """Carry out what can be written and committed in one go; the others, with which nothing has happened.
 
-        Whatever stands in its way stands in the way of `write` as well, which says what it is.
+        Whatever stands in their way stands in the way of `write` as well, which says what it is. Each step is done for
+        all before the next, while the processor has its code at hand: that takes two thirds of the time.
         """
-        index = self.partition_of(key)
+        now_ms = self._now_ms()
+        others: set[Repeated[S]] = set()
+        decided = self._decide_together(writes, others, now_ms)
+        written = []
+        for hosted, those in decided:
+            if _append_together(hosted.partition, those, now_ms):
+                written.append((hosted.shard, those))
+            else:
+                others.update(those)
+        for shard, those in written:
+            for write in those:
+                write.replay(shard, now_ms)
+        return others
+
+    def _decide_together(
+        self, writes: Iterable[Repeated[S]], others: set[Repeated[S]], now_ms: int
+    ) -> list[tuple[_Hosted[S], list[Repeated[S]]]]:
+        """What goes into a batch together, by the machine that has taken it; `others` are those that none has."""
+        decided = []
+        last: dict[int | None, tuple[_Hosted[S] | None, list[Repeated[S]]]] = {}
+        for write in writes:
+            index = self.partition_of(write.key)
+            batch = last.get(index)
+            if batch is None or len(batch[1]) == MOST_TOGETHER:
+                batch = last[index] = self._writing_at_once(index), []
+                decided.append(batch)
+            hosted, taken = batch
+            if hosted is not None and write.decide(hosted.shard, now_ms):
+                taken.append(write)
+            else:
+                others.add(write)
+        return [(hosted, taken) for hosted, taken in decided if hosted is not None and taken]
+
+    def _writing_at_once(self, index: int | None) -> _Hosted[S] | None:
+        """The machine of a partition, if nobody has to be waited for when it writes."""
         hosted = None if index is None else self._hosted.get(index)
-        if hosted is None or not hosted.loaded or not self._is_current():
-            return False
-        partition, now_ms = hosted.partition, self._now_ms()
-        if not partition.acknowledges_at_once(_ALL):
-            return False
-        batch = repeated.decide(hosted.shard, now_ms)
-        if batch is None or len(batch[1]) > partition.log.config.max_message_bytes:
-            return False
-        try:
-            partition.append(batch, now_ms)
-        except (ApiError, StorageError):
-            return False
-        repeated.replay(hosted.shard, now_ms)
-        return True
+        if (
+            hosted is None
+            or not hosted.loaded
+            or not hosted.partition.acknowledges_at_once(_ALL)
+            or not self._is_current()
+        ):
+            return None
+        return hosted
 
     def write_everywhere(self, decide: Callable[[S, int], Decision]) -> None:
         """Let every machine that is loaded decide; one that is being loaded will find the world as it is."""
@@ -384,3 +416,15 @@ class Coordinator(Generic[S]):
         took_ms = self._now_ms() - began_ms
         metrics.LOAD_SECONDS.labels(topic=tp.topic).observe(took_ms / 1000)
         log.debug("coordinator loaded", partition=tp, took_ms=took_ms)
+
+
+def _append_together(partition: Partition, writes: Sequence[Repeated[Any]], now_ms: int) -> bool:
+    """Append one batch; False if it cannot be, and then nothing has been."""
+    batch = encode_together([write.record for write in writes], now_ms)
+    if len(batch[1]) > partition.log.config.max_message_bytes:
+        return False
+    try:
+        partition.append(batch, now_ms)
+    except (ApiError, StorageError):
+        return False
+    return True

@@ -313,7 +313,8 @@ class Partition:
             _settle(self._committed, held)
         if self.leadership is not None:
             self._watch.changed(self, wake=self.leadership.tells_at_once)
-        self._wake_readers()
+        if self._fetch_waiters:
+            self._wake_readers()
 
     def add_waiter(self, waiter: FetchWaiter) -> None:
         """Have `waiter` woken whenever there may be more to read."""

@@ -57,6 +57,10 @@ class RuledDispatcher(Dispatcher):
         self._saw(header, answer=reply.buffers if isinstance(reply, Pending) else reply)
         return reply
 
+    def _commit_again(self, connection: Connection, frame: memoryview) -> Reply:
+        """Each is carried out by itself: what becomes of its answer is a rule's affair, or seen at once."""
+        return None
+
     def _saw(self, header: RequestHeader, outcome: str = "", answer: Buffers | None = None) -> None:
         key = ApiKey(header.api_key)
         now_ms = time.time_ns() // 1_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from ottla.broker import connection
 from ottla.broker.connection import Connection
-from ottla.broker.reply import Pending, Reply
+from ottla.broker.reply import HELD, Pending, Reply
 
 Handler = Callable[[bytes], Reply]
 
@@ -102,6 +102,56 @@ def test_nothing_starts_behind_a_request_that_has_not_taken_effect() -> None:
             assert seen == [b"one", b"two"]
             first.resolve(b"ONE")
             assert await replies(reader, 3) == [b"ONE", b"two", b"thr"]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("before", [None, "waits", "done"])
+def test_a_request_that_is_held_keeps_its_place_and_those_behind_it_wait(
+    before: str | None,
+) -> None:
+    seen: list[bytes] = []
+    first = Pending(blocking=False)
+
+    def handler(body: bytes) -> Reply:
+        seen.append(body)
+        return {b"one": first, b"two": HELD}.get(body, body)
+
+    async def story() -> None:
+        async with connected(handler) as (reader, writer, registry):
+            begun = [b"one", b"two"] if before else [b"two"]
+            writer.write(b"".join(frame(body) for body in (*begun, b"thr", b"fou")))
+            while seen != begun:
+                await asyncio.sleep(0)
+            [held] = registry.open
+            if before == "done":
+                first.resolve(b"ONE")
+                assert seen == begun, "the second is not done"
+            held.answer(b"TWO")
+            assert seen == [*begun, b"thr", b"fou"]
+            first.resolve(b"ONE")
+            expected = [b"TWO", b"thr", b"fou"]
+            if before:
+                expected = [b"ONE", *expected]
+            assert await replies(reader, len(expected)) == expected
+
+    asyncio.run(story())
+
+
+def test_what_was_held_may_have_to_wait_after_all() -> None:
+    async def story() -> None:
+        async with connected(lambda body: HELD if body == b"one" else body) as (
+            reader,
+            writer,
+            registry,
+        ):
+            writer.write(frame(b"one") + frame(b"two"))
+            while not (registry.open and next(iter(registry.open))._blocked):
+                await asyncio.sleep(0)
+            [held], late = registry.open, Pending(blocking=False)
+            held.answer(late)
+            late.resolve(b"ONE")
+            assert await replies(reader, 2) == [b"ONE", b"two"]
 
     asyncio.run(story())
 

@@ -102,6 +102,12 @@ class Office:
     def commit(self, offset: int, partitions: int = 1) -> list[Any]:
         return self.ask(commit, asked(offset, partitions))
 
+    def writes_at_once(self, *writes: CommitAgain) -> bool:
+        """Whether all of them are; if not, none is."""
+        others = self.coordinator.write_together(writes)
+        assert others in (set(), set(writes))
+        return not others
+
     def position(self, shard: GroupShard) -> int:
         found = shard.offsets.find(GROUP, "orders", 0)
         return -1 if found is None else found.committed_offset
@@ -120,9 +126,9 @@ def asked(offset: int, partitions: int = 1) -> Commit:
     return Commit(GROUP, [TopicToCommit("orders", ZERO_UUID, positions)], 9)
 
 
-def repeated(offset: int, generation: int = -1) -> CommitAgain:
+def repeated(offset: int, generation: int = -1, partition: int = 0) -> CommitAgain:
     """The same as it comes over and over, or of a member of some generation."""
-    topics = [TopicToCommit("orders", ZERO_UUID, [at(0, offset)])]
+    topics = [TopicToCommit("orders", ZERO_UUID, [at(partition, offset)])]
     return CommitAgain(Commit(GROUP, topics, 9, member_id="", generation=generation))
 
 

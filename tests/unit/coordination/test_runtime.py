@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ottla.coordination import metrics
+from ottla.coordination.batches import MOST_TOGETHER
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.shard import GroupShard
@@ -14,6 +15,7 @@ from ottla.coordination.quiet import FEWEST_TURNS
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records.batch import iter_headers
 from tests.unit.coordination.office import (
     ALONE,
     FOLLOWER,
@@ -62,7 +64,7 @@ def test_who_asks_while_the_log_is_replayed_is_told_so(tmp_path: Path) -> None:
         for _ in range(4):  # each commit is replayed in a turn of its own
             assert office.commit(9) == [LOADING]
             assert office.list_groups() == LOADING
-            assert not office.coordinator.write_at_once(GROUP, repeated(9))
+            assert not office.writes_at_once(repeated(9))
             await asyncio.sleep(0)
         assert office.position(await office.loaded()) == 3
         assert office.list_groups() == [GROUP]
@@ -125,7 +127,7 @@ def test_too_few_replicas_in_sync_are_said_at_once_and_nothing_is_written(tmp_pa
         shard, before = await office.loaded(), reloads()
         end_offset = office.partition.log.end_offset
         assert office.commit(6) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
-        assert not office.coordinator.write_at_once(GROUP, repeated(6))
+        assert not office.writes_at_once(repeated(6))
         assert (office.position(shard), office.partition.log.end_offset) == (5, end_offset)
         assert reloads() == before
 
@@ -136,11 +138,41 @@ def test_what_is_alone_in_its_log_is_written_in_one_go(tmp_path: Path) -> None:
     async def story(office: Office) -> None:
         office.commit(5)
         end_offset = office.partition.log.end_offset
-        assert office.coordinator.write_at_once(GROUP, repeated(6))
+        assert office.writes_at_once(repeated(6))
         assert office.partition.log.end_offset == end_offset + 1
         assert office.position(await office.loaded()) == 6
         await office.restart()
         assert office.position(await office.loaded()) == 6
+
+    tell(story, tmp_path)
+
+
+def test_what_comes_in_one_turn_is_written_in_few_batches(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        log, count = office.partition.log, 2 * MOST_TOGETHER + 1
+        end_offset = log.end_offset
+        assert office.writes_at_once(*(repeated(n, partition=n) for n in range(count)))
+        assert log.end_offset == office.partition.high_watermark == end_offset + count
+        batches = iter_headers(log.read(end_offset, 1 << 20, log.end_offset).data)
+        assert [header.count for _, header in batches] == [MOST_TOGETHER, MOST_TOGETHER, 1]
+        for _ in range(2):
+            committed = (await office.loaded()).offsets.topics(GROUP)["orders"]
+            assert {n: each.committed_offset for n, each in committed.items()} == {
+                n: n for n in range(count)
+            }
+            await office.restart()
+
+    tell(story, tmp_path)
+
+
+def test_who_is_refused_is_refused_alone(tmp_path: Path) -> None:
+    async def story(office: Office) -> None:
+        office.commit(5)
+        member, stranger, other = repeated(6), repeated(7, generation=3), repeated(8, partition=1)
+        assert office.coordinator.write_together([member, stranger, other]) == {stranger}
+        committed = (await office.loaded()).offsets.topics(GROUP)["orders"]
+        assert [committed[n].committed_offset for n in (0, 1)] == [6, 8]
 
     tell(story, tmp_path)
 
@@ -162,7 +194,7 @@ def test_what_cannot_be_written_in_one_go_changes_nothing(tmp_path: Path, obstac
         end_offset, before = office.partition.log.end_offset, reloads()
         again = repeated(6, generation=3 if obstacle == "stranger" else -1)
         with stack:
-            assert not office.coordinator.write_at_once(GROUP, again)
+            assert not office.writes_at_once(again)
         assert (office.position(shard), office.partition.log.end_offset) == (5, end_offset)
         assert reloads() == before
         assert office.coordinator.loaded_shards() == [shard]
@@ -173,7 +205,7 @@ def test_what_cannot_be_written_in_one_go_changes_nothing(tmp_path: Path, obstac
 def test_without_its_topic_there_is_nothing_to_write_to(tmp_path: Path) -> None:
     async def story(office: Office) -> None:
         office.coordinator = office.open()
-        assert not office.coordinator.write_at_once(GROUP, repeated(6))
+        assert not office.writes_at_once(repeated(6))
         assert office.commit(6) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
         await office.follow(ALONE)
         await office.loaded()

@@ -15,7 +15,7 @@ from ottla.base.errors import ApiError
 from ottla.broker.context import RequestContext
 from ottla.broker.later import ask_raw
 from ottla.broker.partition_answers import error_codes, existing
-from ottla.broker.repeated_commits import RepeatedCommit, recall, remember
+from ottla.broker.repeated_commits import RepeatedCommit, remember
 from ottla.broker.reply import Reply
 from ottla.cluster.image import TopicImage
 from ottla.coordination.groups.offset_requests import Commit, commit
@@ -36,54 +36,34 @@ _FIRST_WITH_IDS: Final = 10
 _MOST_REMEMBERED: Final = 64
 _CORRELATION_ID: Final = Struct(">i")
 _LENGTH_BYTES: Final = 4
-_ONE_KEPT: Final = [ErrorCode.NONE]
 
 
 def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Keep positions of a group; a partition that does not exist takes nothing from the others."""
-    repeated = recall(context, frame, pos)
-    if repeated is not None:
-        return _commit_again(context, repeated)
     request: OffsetCommitRequest = decode_request(_KEY, context.version, frame, pos, len(frame))
     topics = [_find(context, topic) for topic in request.topics]
     asked = _commit(context, request, topics)
     if not asked.topics:
         response = _response(context, request, topics, ())
         return encode_response(response, context.version, context.correlation_id)
+
+    def ask(context: RequestContext) -> Reply:
+        groups = context.broker.groups
+        return ask_raw(
+            context,
+            lambda token: groups.write(
+                asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
+            ),
+            lambda answer: (
+                _kept(context, request, answer) or _response(context, request, topics, answer)
+            ),
+        )
+
     if len(topics) == 1 and len(request.topics[0].partitions) == 1 and topics[0] is not None:
         answer = _all_kept(context.version, _names(context, request))
-        may_repeat = RepeatedCommit(context.client_id, request, topics[0], asked, answer)
-        remember(context, frame, pos, may_repeat)
-    groups = context.broker.groups
-    return ask_raw(
-        context,
-        lambda token: groups.write(
-            asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
-        ),
-        lambda answer: (
-            _kept(context, request, answer) or _response(context, request, topics, answer)
-        ),
-    )
-
-
-def _commit_again(context: RequestContext, repeated: RepeatedCommit) -> Reply:
-    """The same for what came before with another offset."""
-    if context.broker.groups.write_at_once(repeated.asked.group_id, repeated.again):
-        return _answer(context, repeated.answer)
-
-    def render(answer: Any) -> OffsetCommitResponse | bytearray:
-        if answer == _ONE_KEPT:
-            return _answer(context, repeated.answer)
-        return _response(context, repeated.request, [repeated.topic], answer)
-
-    asked, groups = repeated.asked, context.broker.groups
-    return ask_raw(
-        context,
-        lambda token: groups.write(
-            asked.group_id, lambda shard, now_ms: commit(shard, asked, token, now_ms)
-        ),
-        render,
-    )
+        may_repeat = RepeatedCommit(context, request, topics[0], asked, answer, ask)
+        remember(context, frame, pos, request, may_repeat)
+    return ask(context)
 
 
 def _find(context: RequestContext, topic: OffsetCommitRequestTopic) -> TopicImage | None:

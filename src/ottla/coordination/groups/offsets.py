@@ -23,7 +23,6 @@ from ottla.coordination.groups.offset_history import (
     TOPIC_DELETED,
     TRANSACTION,
     Author,
-    Move,
     OffsetHistory,
 )
 from ottla.coordination.groups.offset_records import (
@@ -255,33 +254,18 @@ class Offsets:
         if value is None:
             self._order += 1
             self._forget(at)
+        elif transactional is None:
+            self.place(at, decode_value(value, at.partition), _SOMEBODY)
         else:
-            self.place(at, decode_value(value, at.partition), transactional, _SOMEBODY)
+            self.hold(at, decode_value(value, at.partition), transactional.producer_id)
         return at.group_id
 
     def place(
-        self,
-        at: OffsetKey,
-        position: Committed,
-        transactional: Transactional | None,
-        author: Author,
+        self, at: OffsetKey, position: Committed, author: Author, order: int | None = None
     ) -> None:
-        """Take in a position that is in the log: it counts, or is held back until its transaction ends."""
-        self._order += 1
-        if transactional is None:
-            self._place(at, position, self._order, author)
-        else:
-            self._hold(at, transactional.producer_id, position)
-
-    def replay_marker(self, producer_id: int, committed: bool) -> None:
-        """A transaction is over: what it held counts, or never was."""
-        for at, held in self._held.pop(producer_id, {}).items():
-            self._release(at, producer_id)
-            if committed and held is not None:
-                author = Author(TRANSACTION, producer_id=producer_id)
-                self._place(at, held.committed, held.order, author)
-
-    def _place(self, at: OffsetKey, position: Committed, order: int, author: Author) -> None:
+        """Take in a position that is in the log and counts; its record is the last there, unless `order` says else."""
+        if order is None:
+            self._order = order = self._order + 1
         group_id, topic, partition = at
         topics = self._committed.get(group_id)
         if topics is None:
@@ -293,11 +277,25 @@ class Offsets:
         partitions[partition] = position
         if group_id in self._holders:
             self._overtake(at, order)
-        # Every commit comes here: the constructors of named tuples would take half the time of all this.
-        tp: TopicPartition = tuple.__new__(TopicPartition, (topic, partition))
         since = None if before is None else before.committed_offset
-        move: Move = tuple.__new__(Move, (since, position.committed_offset))
-        self.history.moved(group_id, tp, move, position.commit_timestamp_ms, author)
+        self.history.moved(
+            at, since, position.committed_offset, position.commit_timestamp_ms, author
+        )
+
+    def hold(self, at: OffsetKey, position: Committed, producer_id: int) -> None:
+        """Take in a position that is in the log and counts when the transaction of its producer commits."""
+        self._order += 1
+        self._held.setdefault(producer_id, {})[at] = _Held(self._order, position)
+        topics = self._holders.setdefault(at.group_id, {})
+        topics.setdefault(at.topic, {}).setdefault(at.partition, set()).add(producer_id)
+
+    def replay_marker(self, producer_id: int, committed: bool) -> None:
+        """A transaction is over: what it held counts, or never was."""
+        for at, held in self._held.pop(producer_id, {}).items():
+            self._release(at, producer_id)
+            if committed and held is not None:
+                author = Author(TRANSACTION, producer_id=producer_id)
+                self.place(at, held.committed, author, held.order)
 
     def _overtake(self, at: OffsetKey, order: int) -> None:
         """The latest record wins, not the latest marker: compaction would keep just that one (KAFKA-15341)."""
@@ -305,11 +303,6 @@ class Offsets:
             held = self._held[producer_id][at]
             if held is not None and held.order < order:
                 self._held[producer_id][at] = None
-
-    def _hold(self, at: OffsetKey, producer_id: int, position: Committed) -> None:
-        self._held.setdefault(producer_id, {})[at] = _Held(self._order, position)
-        topics = self._holders.setdefault(at.group_id, {})
-        topics.setdefault(at.topic, {}).setdefault(at.partition, set()).add(producer_id)
 
     def _release(self, at: OffsetKey, producer_id: int) -> None:
         topics = self._holders[at.group_id]
@@ -322,12 +315,7 @@ class Offsets:
         before = self.find(*at)
         if before is not None:
             _prune(self._committed, at)
-            self.history.deleted(
-                at.group_id,
-                TopicPartition(at.topic, at.partition),
-                before.committed_offset,
-                before.commit_timestamp_ms,
-            )
+            self.history.deleted(at, before.committed_offset, before.commit_timestamp_ms)
         holders = self._holders.get(at.group_id, {}).get(at.topic, {}).get(at.partition)
         if holders is not None:
             for producer_id in holders:

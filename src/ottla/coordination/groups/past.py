@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError
@@ -67,11 +68,11 @@ def _generation(generation: Generation) -> GroupGeneration:
 
 def _commits(entry: Entry) -> GroupCommits:
     topics: dict[str, list[PartitionMove]] = {}
-    for (topic, partition), (before, after) in sorted(entry.moves.items()):
+    for (topic, partition), moved in sorted(entry.moves.items(), key=itemgetter(0)):
         move = PartitionMove(
             partition_index=partition,
-            offset_before=_NO_OFFSET if before is None else before,
-            offset_after=_NO_OFFSET if after is None else after,
+            offset_before=_NO_OFFSET if moved.before is None else moved.before,
+            offset_after=_NO_OFFSET if moved.after is None else moved.after,
         )
         topics.setdefault(topic, []).append(move)
     return GroupCommits(

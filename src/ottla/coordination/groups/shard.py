@@ -184,7 +184,10 @@ class GroupShard:
     ) -> None:
         """Take in positions, as `replay` does when it has read them; who committed them is known here."""
         for at, position in positions:
-            self.offsets.place(at, position, transactional, author)
+            if transactional is None:
+                self.offsets.place(at, position, author)
+            else:
+                self.offsets.hold(at, position, transactional.producer_id)
             if at[0] not in self.groups:
                 self._found(at[0])
 

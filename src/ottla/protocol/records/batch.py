@@ -173,10 +173,13 @@ def patch_timestamps(
     _CRC.pack_into(buf, pos + _CRC_POS, crc_of(buf, pos, size))
 
 
-def patch_moment(batch: bytearray, timestamp: int) -> None:
-    """Say when all records of a batch were made, which have no timestamps of their own, and its CRC anew."""
+def patch_moment(batch: bytearray, checked: memoryview, timestamp: int) -> None:
+    """Say when all records of a batch were made, which have no timestamps of their own, and its CRC anew.
+
+    `checked` is the part that the CRC covers: from the attributes to the end.
+    """
     _TIMESTAMPS.pack_into(batch, _TIMESTAMPS_POS, timestamp, timestamp)
-    _CRC.pack_into(batch, _CRC_POS, crc32c(memoryview(batch)[ATTRIBUTES_POS:]))
+    _CRC.pack_into(batch, _CRC_POS, crc32c(checked))
 
 
 def patch_producer(

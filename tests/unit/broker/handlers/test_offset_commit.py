@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.delete_topics import DeleteTopicsRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from ottla.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
@@ -14,7 +15,8 @@ from ottla.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
 )
-from ottla.protocol.codec import encode_request
+from ottla.protocol.apis.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from ottla.protocol.codec import decode_response, encode_request
 from ottla.protocol.errors import ErrorCode
 from tests.support.broker import OttlaBroker
 from tests.support.waiting import wait_for
@@ -72,6 +74,43 @@ def test_the_same_partition_is_committed_over_and_over(client: Client, version: 
         found = fetch(client, group, topic, [1])[1]
         assert (found.offset, found.metadata) == (offset, metadata or "")
         assert found.leader_epoch == (offset if version >= 6 else -1)
+
+
+def test_commits_on_one_connection_take_effect_in_their_order(client: Client) -> None:
+    topic, group = client.new_topic(), new_group(client)
+    commit(client, group, topic, {0: 0})
+    look = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+    sent = b""
+    for number in range(1, 41):
+        sent += encode_request(one_position(group, topic, number), 9, 2 * number, "test")
+        sent += encode_request(look, 8, 2 * number + 1, "test")
+    client.send(sent)
+    for number in range(1, 41):
+        answered, kept = decode_response(ApiKey.OFFSET_COMMIT, 9, client.receive())
+        assert (answered, kept.topics[0].partitions[0].error_code) == (2 * number, 0)
+        answered, seen = decode_response(ApiKey.OFFSET_FETCH, 8, client.receive())
+        [[position]] = [each.partitions for each in seen.groups[0].topics]
+        assert (answered, position.committed_offset) == (2 * number + 1, number)
+
+
+def test_many_clients_commit_at_the_same_time(client: Client, bootstrap: str) -> None:
+    topic, count = client.new_topic(), 30
+    groups = [new_group(client) for _ in range(count)]
+    with ExitStack() as stack:
+        clients = [stack.enter_context(closing(Client(bootstrap))) for _ in groups]
+        for offset in range(20):
+            for each, group in zip(clients, groups, strict=True):
+                each.send(encode_request(one_position(group, topic, offset), 9, offset, "test"))
+            for each in clients:
+                number, kept = decode_response(ApiKey.OFFSET_COMMIT, 9, each.receive())
+                assert (number, kept.topics[0].partitions[0].error_code) == (offset, 0)
+            found = {fetch(client, group, topic, [0])[0].offset for group in groups}
+            assert found == {offset}
+
+
+def one_position(group: str, topic: str, offset: int) -> OffsetCommitRequest:
+    named = OffsetCommitRequestTopic(name=topic, partitions=positions({0: offset}))
+    return OffsetCommitRequest(group_id=group, topics=[named])
 
 
 def test_a_topic_that_goes_is_missed_by_who_committed_there_before(client: Client) -> None:

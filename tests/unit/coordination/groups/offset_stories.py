@@ -104,7 +104,10 @@ class Shard:
         author: Author,
     ) -> None:
         for at, position in positions:
-            self.offsets.place(at, position, transactional, author)
+            if transactional is None:
+                self.offsets.place(at, position, author)
+            else:
+                self.offsets.hold(at, position, transactional.producer_id)
 
     def commit(
         self, group: str, topic: str, partition: int, offset: int, now_ms: int = 0, who: str = ""

@@ -51,8 +51,8 @@ def test_log_and_state_are_those_of_any_commit(
         position.committed_offset, position.committed_leader_epoch = offset, leader_epoch
         decision = commit(ordinary, request, nobody, now_ms)
         ordinary.write(decision)
-        batch = again.decide(quick, now_ms)
-        assert batch is not None
+        assert again.decide(quick, now_ms)
+        batch = again.record.alone(now_ms)
         header, data = encode(decision.records, None, now_ms)
         assert (batch[0], bytes(batch[1])) == (header, bytes(data))
         again.replay(quick, now_ms)
@@ -67,9 +67,9 @@ def test_log_and_state_are_those_of_any_commit(
 def test_what_the_group_refuses_is_not_decided_here(refusal: ErrorCode) -> None:
     made = shard()
     made.groups["g"] = ToldGroup(commit_error=refusal)
-    assert CommitAgain(asked()).decide(made, 0) is None
+    assert not CommitAgain(asked()).decide(made, 0)
     assert made.groups["g"].heard_of == []
 
 
 def test_a_group_that_does_not_exist_is_not_made_here() -> None:
-    assert CommitAgain(asked()).decide(Shard(), 0) is None
+    assert not CommitAgain(asked()).decide(Shard(), 0)
