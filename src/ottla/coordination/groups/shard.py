@@ -220,6 +220,14 @@ class GroupShard:
 
     # ---------------------------------------------------------------------------- time
 
+    def clock_was_set(self, by_ms: int, now_ms: int) -> None:
+        """Sessions and rebalances end when they would have; offsets expire by the time of day."""
+        self.timers.clock_was_set(by_ms)
+        self.arrivals.clock_was_set(by_ms)
+        for group in self.groups.values():
+            group.clock_was_set(by_ms)
+        self.offsets.loaded(now_ms)
+
     def next_deadline_ms(self) -> int | None:
         """When `tick` may have something to do."""
         timers, check = self.timers.next_deadline_ms(), self.offsets.next_check_ms()
