@@ -201,6 +201,11 @@ class Coordinator(Generic[S]):
         if hosted is not None and hosted.loaded:
             say(hosted.shard, self._now_ms())
 
+    def tell_all(self, say: Callable[[S], None]) -> None:
+        """Let every machine know, also one that is being loaded."""
+        for hosted in self._hosted.values():
+            say(hosted.shard)
+
     def replay_marker(self, index: int, producer_id: int, committed: bool) -> None:
         """A transaction marker was appended to this partition of the coordinator's topic."""
         hosted = self._hosted.get(index)

@@ -315,9 +315,11 @@ class Node:
             # Not before there is a group: its machine is a fifth of all that a broker is made of.
             from ottla.coordination.groups.shard import GroupShard
 
-            return GroupShard(self._settings.groups, topics)
+            return GroupShard(self._live.now.groups, topics)
 
         def follow(image: Image, delta: Delta) -> None:
+            if delta.broker_configs:
+                groups.tell_all(lambda shard: shard.configure(self._live.now.groups))
             if delta.topics:
                 groups.write_everywhere(lambda shard, now: shard.topics_changed(delta, now))
 

@@ -131,6 +131,11 @@ class ConsumerGroup:
             self._overrides, self._own_config = overrides, resolve_group(self.config, overrides)
         return self._own_config
 
+    def configure(self, config: GroupsConfig) -> None:
+        """Other settings are in force for all groups."""
+        self.config = config
+        self._own_config = resolve_group(config, self._overrides)
+
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this instance id."""
         return (

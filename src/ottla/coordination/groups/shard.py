@@ -61,6 +61,13 @@ class GroupShard:
             )
         )
 
+    def configure(self, config: GroupsConfig) -> None:
+        """Other settings are in force; of those that may change, classic groups have none."""
+        self.config = config
+        for group in self.groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.configure(config)
+
     # ------------------------------------------------------------------ classic requests
 
     def join(
