@@ -39,11 +39,16 @@ def group(client: AdminClient) -> Iterator[str]:
     change(client, name, (SESSION, None), (HEARTBEAT, None))
 
 
-def change(client: AdminClient, group: str, *settings: tuple[str, str | None]) -> None:
+def change(
+    client: AdminClient,
+    group: str,
+    *settings: tuple[str, str | None],
+    kind: ResourceType = ResourceType.GROUP,
+) -> None:
     """Set what has a value, and take back what has none."""
     ops = {True: AlterConfigOpType.DELETE, False: AlterConfigOpType.SET}
     entries = [ConfigEntry(n, v, incremental_operation=ops[v is None]) for n, v in settings]
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+    resource = ConfigResource(kind, group, incremental_configs=entries)
     [future] = client.incremental_alter_configs([resource]).values()
     future.result(20)
 
@@ -97,3 +102,21 @@ def test_a_member_that_is_killed_is_missed_as_soon_as_its_group_says(
         settle([survivor, victim], [2, 2], PARTITIONS)
         victim.kill()
         settle([survivor], [4], PARTITIONS)
+
+
+def test_all_groups_may_be_made_to_wait_for_their_next_assignment(quick: str) -> None:
+    interval, client = "group.consumer.assignment.interval.ms", admin(quick)
+    topic, group = create_topic(quick, partitions=PARTITIONS), unique_name("group")
+    [broker] = map(str, client.list_topics(timeout=20).brokers)
+    with closing(Modern(quick, group, topic)) as first:
+        settle([first], [4], PARTITIONS)
+        change(client, broker, (interval, "15000"), kind=ResourceType.BROKER)
+        with closing(Modern(quick, group, topic)) as second:
+            # Many a heartbeat, so that it would have its share.
+            for _ in range(20):
+                first.poll()
+                second.poll()
+            assert (len(first.owned()), len(second.owned())) == (4, 0)
+            change(client, broker, (interval, "0"), kind=ResourceType.BROKER)
+            settle([first, second], [2, 2], PARTITIONS)
+    change(client, broker, (interval, None), kind=ResourceType.BROKER)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from ottla.base.clock import Clock
 from ottla.broker.apis import APIS_BY_KEY
 from ottla.broker.context import Broker
 from ottla.broker.dispatch import Dispatcher
@@ -74,7 +75,7 @@ class Host:
 
     async def _start(self) -> None:
         settings = self._settings
-        node = self._node = Node(settings, self.world.now_ms)
+        node = self._node = Node(settings, Clock(self.world.time_ns, self.world.time_ns))
         node._node_id = self.number
         node._endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", self.name, 9092),)
         logs = node._logs = Logs(settings.storage, node._log_config, self.world.now_ms)
@@ -149,6 +150,10 @@ class World:
 
     def now_ms(self) -> int:
         return START_MS + int(asyncio.get_running_loop().time() * 1000)
+
+    def time_ns(self) -> int:
+        """The same in nanoseconds: nobody sets this clock."""
+        return self.now_ms() * 1_000_000
 
     def tell(self, what: str) -> None:
         """Note what happens, for whoever has to find out why it ended badly."""

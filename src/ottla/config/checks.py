@@ -15,7 +15,7 @@ def checked(settings: Settings) -> Settings:
     _check_ids(settings)
     check_log(settings.log)
     check_limits(settings)
-    _check_groups(settings.groups)
+    check_groups(settings.groups)
     _check_zookeeper(settings)
     server = replace(
         settings.server,
@@ -93,7 +93,7 @@ def check_limits(settings: Settings) -> None:
         )
 
 
-def _check_groups(config: GroupsConfig) -> None:
+def check_groups(config: GroupsConfig) -> None:
     """Refuses consumer groups whose times are out of their bounds, or whose members would die between heartbeats."""
     for name, value, low, high in (
         (

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ottla.base.errors import ConfigError
-from ottla.config.checks import check_limits, check_log
+from ottla.config.checks import check_groups, check_limits, check_log
 from ottla.config.group import check_group, group_setting
 from ottla.config.groups import GroupsConfig
 from ottla.config.kafka import why_refused
@@ -106,6 +106,7 @@ def replace_broker(texts: Mapping[str, str | None], settings: Settings) -> dict[
     effective = with_dynamic(settings, kept)
     check_log(effective.log)
     check_limits(effective)
+    check_groups(effective.groups)
     return kept
 
 

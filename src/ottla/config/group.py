@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from ottla.base.errors import ConfigError
 from ottla.config.groups import GroupsConfig
 from ottla.config.kafka import why_refused_for_groups
-from ottla.config.setting import Setting, settings_of
+from ottla.config.setting import Scope, Setting, settings_of
 
 
 class GroupSetting(NamedTuple):
@@ -89,12 +89,15 @@ def _asked(row: GroupSetting, usual: GroupsConfig, overrides: Mapping[str, str])
 
 def _effective(row: GroupSetting, usual: GroupsConfig, overrides: Mapping[str, str]) -> int:
     value: int = getattr(usual, row.usual.attribute)
-    if row.name not in overrides:
-        return value
-    try:
-        value = row.usual.kind.parse(overrides[row.name])
-    except ValueError:
-        # Somebody wrote it into the tree by hand: members must not suffer for it.
+    if row.name in overrides:
+        try:
+            value = row.usual.kind.parse(overrides[row.name])
+        except ValueError:
+            # Somebody wrote it into the tree by hand: members must not suffer for it.
+            return value
+    elif not value or row.usual.scope is Scope.READ_ONLY:
+        # No interval, the default of ottla alone, is within bounds that are made for Kafka's; and what was set when the
+        # broker started has been checked.
         return value
     low: int = getattr(usual, row.least.attribute)
     high: int = getattr(usual, row.most.attribute)

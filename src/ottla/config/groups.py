@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ottla.base.units import INT_MAX, MINUTE_MS, SECOND_MS, KiB, MiB
 from ottla.config.kinds import Int, ListOf, Long, OneOf, Short
-from ottla.config.setting import setting
+from ottla.config.setting import Scope, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +117,7 @@ class GroupsConfig:
         "group.consumer.assignment.interval.ms",
         0,
         Int(0),
+        scope=Scope.CLUSTER_WIDE,
         doc="Assigns the partitions of a consumer group anew no sooner than this after the last time.",
     )
     group_consumer_min_assignment_interval_ms: int = setting(

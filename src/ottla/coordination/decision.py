@@ -70,6 +70,12 @@ class Shard(Protocol):
     def loaded(self, now_ms: int) -> None:
         """Everything in the log has been replayed; clocks of soft state start now."""
 
+    def clock_was_set(self, by_ms: int, now_ms: int) -> None:
+        """The time of day was set, to `now_ms`: deadlines of soft state are as far away as they were.
+
+        What the log says in time of day stays as it is: when offsets were committed, when an id was last used.
+        """
+
     def next_deadline_ms(self) -> int | None:
         """When `tick` has something to do."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+from ottla.base.clock import Clock
 from ottla.base.errors import ApiError, StorageError
 from ottla.base.log import logger
 from ottla.base.tasks import Tasks
@@ -102,14 +103,14 @@ class Coordinator(Generic[S]):
         make_shard: Callable[[int], S],
         partitions: Partitions,
         tasks: Tasks,
-        now_ms: Callable[[], int],
+        clock: Clock,
         is_current: Callable[[], bool],
     ) -> None:
         self.topic = topic
         self._make_shard = make_shard
         self._partitions = partitions
         self._tasks = tasks
-        self._now_ms = now_ms
+        self._now_ms = clock.watched(self._clock_was_set)
         self._is_current = is_current
         self.partition_count = 0
         self._hosted: dict[int, _Hosted[S]] = {}
@@ -232,6 +233,11 @@ class Coordinator(Generic[S]):
         if hosted is not None and hosted.loaded:
             say(hosted.shard, self._now_ms())
 
+    def tell_all(self, say: Callable[[S], None]) -> None:
+        """Let every machine know, also one that is being loaded."""
+        for hosted in self._hosted.values():
+            say(hosted.shard)
+
     def replay_marker(self, index: int, producer_id: int, committed: bool) -> None:
         """A transaction marker was appended to this partition of the coordinator's topic."""
         hosted = self._hosted.get(index)
@@ -345,6 +351,21 @@ class Coordinator(Generic[S]):
         if deadline_ms is not None:
             delay = max(0, deadline_ms - self._now_ms()) / 1000
             hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
+
+    def _clock_was_set(self, by_ms: int, now_ms: int) -> None:
+        """Nobody's deadline comes sooner or later for it."""
+        log.warning("clock was set, deadlines follow it", topic=self.topic, by_ms=by_ms)
+        for hosted in self._hosted.values():
+            if hosted.loaded:
+                hosted.shard.clock_was_set(by_ms, now_ms)
+                hosted.timer_ms = None
+        # Not now: whoever has just read the clock may be about to set a timer, for a deadline as it was before.
+        asyncio.get_running_loop().call_soon(self._set_timers)
+
+    def _set_timers(self) -> None:
+        for hosted in self._hosted.values():
+            if hosted.loaded:
+                self._set_timer(hosted)
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None

@@ -6,11 +6,11 @@ import asyncio
 import random
 import resource
 import socket
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from ottla.base.clock import Clock
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition, id_text
 from ottla.base.log import logger
@@ -60,11 +60,6 @@ if TYPE_CHECKING:
 log = logger(__name__)
 
 
-def time_of_day_ms() -> int:
-    """The time of day, as records carry it."""
-    return time.time_ns() // 1_000_000
-
-
 def make_server(broker: Broker) -> Server:
     """Serves every API of the table."""
     return Server(Dispatcher(broker, APIS_BY_KEY), broker.settings)
@@ -76,11 +71,12 @@ class Node:
     def __init__(
         self,
         settings: Settings,
-        now_ms: Callable[[], int] = time_of_day_ms,
+        clock: Clock | None = None,
         make_server: Callable[[Broker], Server] = make_server,
     ) -> None:
         self._settings = settings
-        self._now_ms = now_ms
+        self._clock = clock or Clock()
+        self._now_ms = self._clock.now_ms
         self._make_server = make_server
         self._live = LiveSettings(settings)
         self._node_id = settings.server.node_id
@@ -319,9 +315,11 @@ class Node:
             # Not before there is a group: its machine is a fifth of all that a broker is made of.
             from ottla.coordination.groups.shard import GroupShard
 
-            return GroupShard(self._settings.groups, topics)
+            return GroupShard(self._live.now.groups, topics)
 
         def follow(image: Image, delta: Delta) -> None:
+            if delta.broker_configs:
+                groups.tell_all(lambda shard: shard.configure(self._live.now.groups))
             if delta.topics:
                 groups.write_everywhere(lambda shard, now: shard.topics_changed(delta, now))
 
@@ -330,7 +328,7 @@ class Node:
             make_shard,
             partitions,
             self._tasks,
-            self._now_ms,
+            self._clock,
             lambda: membership.is_current,
         )
         metadata.subscribe(topics.apply)
@@ -383,7 +381,7 @@ class Node:
             make_shard,
             partitions,
             self._tasks,
-            self._now_ms,
+            self._clock,
             lambda: membership.is_current,
         )
         markers.serve(transactions)

@@ -81,7 +81,7 @@ class Control:
     async def _set_clock(self, ahead_ms: int) -> None:
         """Set the clock, and do at once what is due by it: no timer knows of the leap."""
         assert self._broker is not None
-        self._clock.ahead_ms = ahead_ms
+        self._clock.set_ahead(ahead_ms)
         await self._broker.logs.apply_retention()
         self._broker.groups.write_everywhere(lambda shard, now_ms: shard.tick(now_ms))
         self._broker.transactions.write_everywhere(lambda shard, now_ms: shard.tick(now_ms))

@@ -39,7 +39,7 @@ def run(control_fd: int, ahead_ms: int, directory: str, assignments: list[str]) 
         return server
 
     def make_node(settings: Settings) -> Node:
-        return Node(settings, clock.now_ms, make_server)
+        return Node(settings, clock, make_server)
 
     def on_ready(node: Node) -> None:
         hello = {"node_id": node.node_id, "bootstrap_servers": node.bootstrap}

@@ -97,6 +97,8 @@ def test_replacing_forgets_what_is_not_named():
 
 
 def test_a_broker_takes_what_may_change_while_it_runs():
+    interval = "group.consumer.assignment.interval.ms"
+    assert broker({}, (interval, Op.SET, "1000")) == {interval: "1000"}
     after = broker({}, ("log.retention.ms", Op.SET, "5"), ("some.plugin", Op.SET, "kept"))
     assert after == {"log.retention.ms": "5", "some.plugin": "kept"}
     assert broker({}, ("log.cleanup.policy", Op.APPEND, "compact")) == {
@@ -113,6 +115,8 @@ def test_a_broker_takes_what_may_change_while_it_runs():
         ({"log.retention.ms": "x"}, "must be a whole number"),
         ({"ssl.keystore.location": "x"}, "TLS is not available"),
         ({"max.connections.per.ip": "0"}, "overrides"),
+        ({"group.consumer.assignment.interval.ms": "15001"}, "bounds, which are 0 and 15000"),
+        ({"group.consumer.session.timeout.ms": "50000"}, "cannot be changed while"),
         (
             {"log.cleaner.max.compaction.lag.ms": "1", "log.cleaner.min.compaction.lag.ms": "2"},
             "lag",

@@ -93,3 +93,13 @@ def test_bounds_of_what_a_group_does_not_ask_for_do_not_matter():
     assert resolve_group(broker, own).consumer_assignment_interval_ms == 0
     with pytest.raises(ConfigError, match=r"group\.consumer\.min\.assignment\.interval\.ms"):
         alter_group(own, put(assignment_interval_ms="499"), broker)
+
+
+def test_what_was_set_for_all_groups_is_moved_into_the_bounds_of_a_broker():
+    for interval_ms, resolved_ms in ((0, 0), (1, 500), (600, 600), (3_000, 2_000)):
+        broker = GroupsConfig(
+            group_consumer_assignment_interval_ms=interval_ms,
+            group_consumer_min_assignment_interval_ms=500,
+            group_consumer_max_assignment_interval_ms=2_000,
+        )
+        assert resolve_group(broker, {}).consumer_assignment_interval_ms == resolved_ms

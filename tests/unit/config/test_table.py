@@ -81,11 +81,7 @@ def test_what_kafka_had_for_zookeeper_is_as_it_was(name):
 
 @pytest.mark.parametrize("row", [row.setting for row in TABLE.values()], ids=list(TABLE))
 def test_what_changes_at_run_time_here_does_so_in_kafka(row: Setting):
-    may_stay_fixed = {
-        "listener.security.protocol.map",
-        "listeners",
-        "group.consumer.assignment.interval.ms",
-    }
+    may_stay_fixed = {"listener.security.protocol.map", "listeners"}
     if row.name in BROKER and row.name not in may_stay_fixed:
         assert row.scope.value == BROKER[row.name].changes
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ottla.base.clock import Clock
 from ottla.base.errors import ApiError
 from ottla.base.tasks import Tasks
 from ottla.cluster.image import Changes, Image, PartitionImage, TopicImage, advance
@@ -20,6 +21,7 @@ from ottla.coordination.runtime import Coordinator
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import ZERO_UUID
 from ottla.replication.partition import Partition
+from tests.support.clock import ScriptedClock
 from tests.unit.coordination.groups.offset_stories import at
 from tests.unit.replication.test_partitions import NODE, Host, topic
 
@@ -44,16 +46,18 @@ class Office:
         self.host = host
         self.tasks = Tasks()
         self.current = True
+        self.clock: Clock = ScriptedClock(host.now())
+        self.config = GroupsConfig()
         self.coordinator = self.open()
         host.membership.broker_epoch = 0
 
     def open(self) -> Coordinator[GroupShard]:
         return Coordinator(
             TOPIC,
-            lambda _: GroupShard(GroupsConfig(), Topics()),
+            lambda _: GroupShard(self.config, Topics()),
             self.host.partitions,
             self.tasks,
-            self.host.now,
+            self.clock,
             lambda: self.current,
         )
 

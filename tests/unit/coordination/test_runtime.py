@@ -1,14 +1,18 @@
 """The coordinator on a real log: loading, losing the disk or the partition, and what is written in one go."""
 
 import asyncio
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from ottla.base.clock import Clock
+from ottla.config.groups import GroupsConfig
 from ottla.coordination import metrics
 from ottla.coordination.batches import MOST_TOGETHER
 from ottla.coordination.decision import Decision, Token
+from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.group import Caller
 from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.quiet import FEWEST_TURNS
@@ -16,6 +20,7 @@ from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatR
 from ottla.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import iter_headers
+from tests.support.clock import ScriptedClock
 from tests.unit.coordination.office import (
     ALONE,
     FOLLOWER,
@@ -210,5 +215,91 @@ def test_without_its_topic_there_is_nothing_to_write_to(tmp_path: Path) -> None:
         await office.follow(ALONE)
         await office.loaded()
         assert office.commit(6) == [KEPT]
+
+    tell(story, tmp_path)
+
+
+HOUR_MS = 3_600_000
+SESSION_MS = 10_000
+
+
+def settled(office: Office) -> list[str]:
+    """What is due happens, one thing of a group at a time; the members who are left."""
+    for _ in range(4):
+        office.coordinator.write_everywhere(lambda shard, now_ms: shard.tick(now_ms))
+    [shard] = office.coordinator.shards()
+    group = shard.groups["consumers"]
+    assert isinstance(group, ConsumerGroup)
+    return sorted(group.members)
+
+
+async def with_members(office: Office, *names: str) -> ScriptedClock:
+    """Its clock, from when consumers have joined that may be silent for a session."""
+    office.config = GroupsConfig(group_consumer_session_timeout_ms=SESSION_MS)
+    office.clock = clock = ScriptedClock(office.host.now())
+    await office.restart()
+    await office.loaded()
+    told = [office.ask(heartbeat, name) for name in names]
+    clock.passes(1_000)
+    assert settled(office) == sorted(names)
+    assert all(told)
+    return clock
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_a_clock_that_is_set_ends_no_session_and_lengthens_none(tmp_path: Path, by_ms: int) -> None:
+    async def story(office: Office) -> None:
+        clock = await with_members(office, "a", "b")
+        clock.is_set(by_ms)
+        clock.passes(SESSION_MS - 1)
+        assert settled(office) == ["a", "b"]
+        clock.passes(1)
+        assert settled(office) == []
+
+    tell(story, tmp_path)
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_who_writes_first_after_it_was_set_is_watched_from_then_on(
+    tmp_path: Path, by_ms: int
+) -> None:
+    async def story(office: Office) -> None:
+        clock = await with_members(office, "a")
+        office.commit(5)
+        clock.passes(5_000)
+        clock.is_set(by_ms)
+        assert office.writes_at_once(repeated(6))
+        office.ask(heartbeat, "b")
+        clock.passes(5_000)
+        assert settled(office) == ["b"]
+        [shard] = office.coordinator.shards()
+        found = shard.offsets.find(GROUP, "orders", 0)
+        assert found is not None
+        assert found.commit_timestamp_ms == clock.time_ms - 5_000, "in the new time of day"
+        clock.passes(SESSION_MS)
+        assert settled(office) == []
+
+    tell(story, tmp_path)
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_timers_of_the_loop_run_as_if_nobody_had_set_the_clock(tmp_path: Path, by_ms: int) -> None:
+    async def story(office: Office) -> None:
+        set_by_ms = 0
+        office.clock = Clock(lambda: time.time_ns() + set_by_ms * 1_000_000)
+        office.config = GroupsConfig(group_consumer_session_timeout_ms=500)
+        await office.restart()
+        shard = await office.loaded()
+        [silent] = [office.ask(heartbeat, "silent")]
+        while not silent:
+            await asyncio.sleep(0.001)
+        began = time.monotonic()
+        set_by_ms = by_ms
+        group = shard.groups["consumers"]
+        assert office.commit(6) == [KEPT]
+        while not group.is_empty:
+            assert time.monotonic() - began < 10, "its session never ends"
+            await asyncio.sleep(0.01)
+        assert time.monotonic() - began > 0.4, "its session ended at once"
 
     tell(story, tmp_path)

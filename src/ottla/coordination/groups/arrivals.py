@@ -57,3 +57,9 @@ class Arrivals:
             return True
         del self._asked[group_id]
         return False
+
+    def clock_was_set(self, by_ms: int) -> None:
+        """They have asked as long ago as before."""
+        for asked in self._asked.values():
+            for connection in asked:
+                asked[connection] += by_ms

@@ -131,6 +131,11 @@ class ConsumerGroup:
             self._overrides, self._own_config = overrides, resolve_group(self.config, overrides)
         return self._own_config
 
+    def configure(self, config: GroupsConfig) -> None:
+        """Other settings are in force for all groups."""
+        self.config = config
+        self._own_config = resolve_group(config, self._overrides)
+
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this instance id."""
         return (
@@ -180,7 +185,8 @@ class ConsumerGroup:
         """Whether the last target assignment is old enough for the next, if there was one."""
         interval_ms = self.own_config.consumer_assignment_interval_ms
         last_ms = self.assignment_timestamp_ms
-        return not interval_ms or not last_ms or now_ms >= last_ms + interval_ms
+        # One that is yet to come says nothing: the clock was put back since, or is behind that of another broker.
+        return not last_ms or not last_ms <= now_ms < last_ms + interval_ms
 
     @property
     def has_new_topics(self) -> bool:
@@ -445,6 +451,11 @@ class ConsumerGroup:
         for member in self.members.values():
             self.extend_session(member, now_ms)
             self.watch_revocation(member, now_ms)
+
+    def clock_was_set(self, by_ms: int) -> None:
+        """Topics were looked at, and newcomers have gathered, as long ago as before."""
+        self._checked_ms += by_ms
+        self.gathering.since_ms += by_ms
 
     def parked(self) -> list[Token]:
         """Those who have joined and wait for others to come."""

@@ -72,5 +72,8 @@ class Group(OffsetGroup, Protocol):
     def loaded(self, now_ms: int) -> None:
         """The log has been replayed: sessions of the members begin now."""
 
+    def clock_was_set(self, by_ms: int) -> None:
+        """What the group counts from, apart from its timers and the log, moves with the clock."""
+
     def parked(self) -> list[Token]:
         """Everybody who waits for the group."""

@@ -156,6 +156,13 @@ class RememberedGroup:
         for member in self.members:
             self._extend_session(member, now_ms)
 
+    def clock_was_set(self, by_ms: int) -> None:
+        """A rebalance has lasted as long as before; when the group became what it is in the log stays as it is."""
+        if self.state is PREPARING:
+            self.state_since_ms += by_ms
+        if self._gather_until_ms is not None:
+            self._gather_until_ms += by_ms
+
     def parked(self) -> list[Token]:
         """Everybody who waits for the group."""
         tokens = (token for m in self.members for token in (m.join_token, m.sync_token))

@@ -61,6 +61,13 @@ class GroupShard:
             )
         )
 
+    def configure(self, config: GroupsConfig) -> None:
+        """Other settings are in force; of those that may change, classic groups have none."""
+        self.config = config
+        for group in self.groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.configure(config)
+
     # ------------------------------------------------------------------ classic requests
 
     def join(
@@ -222,6 +229,14 @@ class GroupShard:
             group.loaded(now_ms)
 
     # ---------------------------------------------------------------------------- time
+
+    def clock_was_set(self, by_ms: int, now_ms: int) -> None:
+        """Sessions and rebalances end when they would have; offsets expire by the time of day."""
+        self.timers.clock_was_set(by_ms)
+        self.arrivals.clock_was_set(by_ms)
+        for group in self.groups.values():
+            group.clock_was_set(by_ms)
+        self.offsets.loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When `tick` may have something to do."""

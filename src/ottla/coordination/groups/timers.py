@@ -51,6 +51,12 @@ class Timers:
         for key in list(self._or_quiet):
             self.schedule(key, now_ms)
 
+    def clock_was_set(self, by_ms: int) -> None:
+        """All deadlines move with the clock, and so stay in their order."""
+        self._deadlines = {key: at_ms + by_ms for key, at_ms in self._deadlines.items()}
+        self._queued = {key: at_ms + by_ms for key, at_ms in self._queued.items()}
+        self._heap = [(at_ms + by_ms, key) for at_ms, key in self._heap]
+
     def deadline_ms(self, key: TimerKey) -> int | None:
         """When `key` is due, if it is."""
         return self._deadlines.get(key)

@@ -86,7 +86,8 @@ class TransactionShard:
         self.sinks = SinkShard(
             config, self.transactions, new_producer_id, write_markers, partition_count, topic_id
         )
-        self._ongoing: set[str] = set()
+        # What is open, and by how much the clock was set since it began: the log says that in time of day.
+        self._ongoing: dict[str, int] = {}
         self._completing: dict[str, _Completing] = {}
         self._look_for_missing_ms = 0
         # The epoch that a producer had before it was given another in answer to a claim (KIP-360).
@@ -236,7 +237,7 @@ class TransactionShard:
         self._place(transactional_id, None if value is None else records.decode_value(value))
 
     def _place(self, transactional_id: str, now: Transaction | None) -> None:
-        self._ongoing.discard(transactional_id)
+        clock_set_by_ms = self._ongoing.pop(transactional_id, 0)
         self._completing.pop(transactional_id, None)
         if now is None or now.state is not State.ONGOING:
             self._connections.pop(transactional_id, None)
@@ -249,7 +250,7 @@ class TransactionShard:
             if not self._ongoing:
                 interval_ms = self._config.transaction_abort_interval_ms
                 self._look_for_timed_out_ms = now.updated_ms + interval_ms
-            self._ongoing.add(transactional_id)
+            self._ongoing[transactional_id] = clock_set_by_ms
         elif now.state in PREPARING:
             retry_at_ms = now.updated_ms + _RETRY_MS
             if not self._completing or retry_at_ms < self._look_for_missing_ms:
@@ -267,6 +268,18 @@ class TransactionShard:
         for completing in self._completing.values():
             completing.retry_at_ms = now_ms
         self.sinks.loaded(now_ms)
+
+    def clock_was_set(self, by_ms: int, now_ms: int) -> None:
+        """Transactions time out when they would have; ids that are not used expire by the time of day."""
+        self._look_for_timed_out_ms += by_ms
+        self._look_for_missing_ms += by_ms
+        if self._look_for_expired_ms is not None:
+            self._look_for_expired_ms += by_ms
+        for transactional_id in self._ongoing:
+            self._ongoing[transactional_id] += by_ms
+        for completing in self._completing.values():
+            completing.retry_at_ms += by_ms
+        self.sinks.clock_was_set(by_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When markers are to be written again, time-outs to be looked at, or ids to be forgotten."""
@@ -389,9 +402,9 @@ class TransactionShard:
         if not self._ongoing or now_ms < self._look_for_timed_out_ms:
             return
         self._look_for_timed_out_ms = now_ms + self._config.transaction_abort_interval_ms
-        for transactional_id in sorted(self._ongoing.difference(self.sinks.slots)):
+        for transactional_id in sorted(self._ongoing.keys() - self.sinks.slots.keys()):
             found = self.transactions[transactional_id]
-            if found.times_out_at_ms() < now_ms:
+            if found.times_out_at_ms() + self._ongoing[transactional_id] < now_ms:
                 try:
                     fenced = machine.fence(found, self._new_producer_id, now_ms)
                 except ApiError:

@@ -136,6 +136,7 @@ class SinkShard:
         except ApiError as why:
             return refuse(token, why)
         metrics.SINK_BATCHES.value += 1
+        self._touch(group.sink_id, now_ms)
         committed = {member.transactional_id for member in group.members}
         after = sinks.commit(sink, group, now_ms)
         return self._end(group.sink_id, after, committed, now_ms, token, None)
@@ -254,6 +255,12 @@ class SinkShard:
         """Time-outs start anew: nobody could give a sign of life while there was no coordinator."""
         self._touched_ms = dict.fromkeys(self.sinks, now_ms)
         self._look_ms = now_ms + self._config.transaction_abort_interval_ms
+
+    def clock_was_set(self, by_ms: int) -> None:
+        """Everybody has been silent for as long as before."""
+        self._look_ms += by_ms
+        for sink_id in self._touched_ms:
+            self._touched_ms[sink_id] += by_ms
 
     def touch(self, transactional_id: str, now_ms: int) -> None:
         """If it is a slot's, its sink is alive."""

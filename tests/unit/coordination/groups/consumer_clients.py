@@ -92,6 +92,11 @@ class World:
             self.carry_out(self.shard.tick(self.now_ms))
         self.now_ms = until_ms
 
+    def set_clock(self, by_ms: int) -> None:
+        """Somebody puts the clock forward or back."""
+        self.now_ms += by_ms
+        self.shard.clock_was_set(by_ms, self.now_ms)
+
     def replayed(self) -> GroupShard:
         """A machine that has learned everything from the log."""
         shard = GroupShard(self.config, self.topics)

@@ -131,3 +131,50 @@ def test_but_not_for_long() -> None:
     assert any(
         shard.tick(now_ms).replies for now_ms in range(2, LONGEST_MS + SHORTEST_GATHERING_MS + 2)
     )
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_a_clock_that_is_set_ends_no_session_and_lengthens_none(by_ms: int) -> None:
+    shard = new_shard()
+    fill(shard, 2)
+    shard.clock_was_set(by_ms, now_ms := by_ms + 1_000)
+    beat = HeartbeatRequest(group_id="g1", generation_id=1, member_id="client-1")
+    shard.heartbeat(beat, nobody, now_ms)
+    for passed_ms, states in (
+        (SESSION_MS - 1, ["Stable", "Stable"]),
+        (SESSION_MS, ["Empty", "Stable"]),
+        (SESSION_MS + 999, ["Empty", "Stable"]),
+        (SESSION_MS + 1_000, ["Empty", "Empty"]),
+    ):
+        while (due_ms := shard.next_deadline_ms()) is not None and due_ms <= by_ms + passed_ms:
+            carried_out(shard, shard.tick(by_ms + passed_ms))
+        assert [group.state_name for group in shard.groups.values()] == states, passed_ms
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_nor_does_it_change_how_long_a_group_waits_for_others(by_ms: int) -> None:
+    shard = new_shard()
+    for connection in (1, 2):
+        shard.arrivals.announced("g", connection, 0)
+    joins(shard, "a", 1)
+    shard.clock_was_set(by_ms, by_ms + 1)
+    told = [reply for passed_ms in range(2, 30) for reply in shard.tick(by_ms + passed_ms).replies]
+    assert not told
+    longest_ms = LONGEST_MS + SHORTEST_GATHERING_MS
+    assert any(shard.tick(by_ms + passed_ms).replies for passed_ms in range(30, longest_ms + 2))
+
+
+def test_offsets_expire_by_the_time_of_day() -> None:
+    shard = new_shard(offsets_retention_minutes=60)
+    position = Committed(5, commit_timestamp_ms=1)
+    shard.replay(encode_key("simple", "t", 0), encode_value(position), None)
+    shard.clock_was_set(2 * HOUR_MS, 2 * HOUR_MS)
+    due_ms = shard.next_deadline_ms()
+    assert due_ms is not None
+    interval_ms = shard.config.offsets_retention_check_interval_ms
+    assert due_ms == 2 * HOUR_MS + interval_ms
+    forgotten = shard.tick(due_ms)
+    assert [value for _, value in forgotten.records] == [None]

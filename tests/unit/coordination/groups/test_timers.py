@@ -44,7 +44,9 @@ def test_what_is_cancelled_is_not_due() -> None:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from([A, B]), st.sampled_from(["schedule", "cancel", "tick"]), st.integers(0, 50)
+        st.sampled_from([A, B]),
+        st.sampled_from(["schedule", "cancel", "tick", "put forward", "put back"]),
+        st.integers(0, 50),
     )
 )
 
@@ -59,6 +61,10 @@ def test_it_agrees_with_a_dictionary(steps: list[tuple[TimerKey, str, int]]) -> 
         elif what == "cancel":
             timers.cancel(key)
             model.pop(key, None)
+        elif what.startswith("put"):
+            by = number if what == "put forward" else -number
+            timers.clock_was_set(by)
+            now, model = now + by, {each: at + by for each, at in model.items()}
         else:
             now += number
             due = {each for each, deadline in model.items() if deadline <= now}

@@ -90,6 +90,12 @@ class Desk:
         if due is not None and due <= self.now_ms:
             self.carry_out(self.shard.tick(self.now_ms))
 
+    def set_clock(self, by_ms: int) -> None:
+        """Somebody puts the clock forward or back; nothing is due at once for that."""
+        self.now_ms += by_ms
+        self.shard.clock_was_set(by_ms, self.now_ms)
+        self.pass_time(0)
+
     def hold_markers(self) -> None:
         self.held = []
 

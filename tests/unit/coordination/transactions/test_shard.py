@@ -7,6 +7,8 @@ from ottla.coordination.transactions.state import Producer, State
 from ottla.protocol.errors import ErrorCode
 from tests.unit.coordination.transactions.desk import ID, TV1, TV2, A, B, C, Desk
 
+HOUR_MS = 3_600_000
+
 FENCED = ErrorCode.PRODUCER_FENCED
 WAIT = ErrorCode.CONCURRENT_TRANSACTIONS
 
@@ -140,6 +142,64 @@ def test_the_clock_of_a_transaction_begins_with_its_first_partition() -> None:
     assert desk.found().started_ms == desk.now_ms - 4_000
     desk.pass_time(2_000)
     assert desk.state is State.COMPLETE_ABORT
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_a_clock_that_is_set_times_nobody_out_and_spares_nobody(by_ms: int) -> None:
+    desk = Desk(transaction_abort_interval_ms=1_000)
+    desk.pass_time(2 * HOUR_MS)
+    producer, other = desk.init(timeout_ms=5_000), desk.init(timeout_ms=5_000, id="other")
+    desk.add(producer, A)
+    desk.pass_time(2_000)
+    desk.set_clock(by_ms)
+    desk.add(producer, B)
+    desk.add(other, A, id="other")
+    assert desk.found().started_ms == desk.now_ms - by_ms - 2_000, "the log goes by the time of day"
+    desk.pass_time(3_000)
+    assert desk.state is State.ONGOING
+    desk.pass_time(1_000)
+    assert desk.state is State.COMPLETE_ABORT
+    assert desk.found("other").state is State.ONGOING
+    desk.pass_time(1_000)
+    desk.pass_time(1_000)
+    assert desk.found("other").state is State.COMPLETE_ABORT
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_the_next_transaction_knows_nothing_of_a_clock_that_was_set_before(by_ms: int) -> None:
+    desk = Desk(transaction_abort_interval_ms=1_000)
+    desk.pass_time(2 * HOUR_MS)
+    producer = desk.init(timeout_ms=5_000)
+    desk.add(producer, A)
+    desk.set_clock(by_ms)
+    desk.add(desk.commit(producer), A)
+    desk.pass_time(5_000)
+    assert desk.state is State.ONGOING
+    desk.pass_time(1_000)
+    assert desk.state is State.COMPLETE_ABORT
+
+
+@pytest.mark.parametrize("by_ms", [HOUR_MS, -HOUR_MS])
+def test_markers_are_written_again_as_soon_as_if_nobody_had_set_the_clock(by_ms: int) -> None:
+    desk = Desk()
+    producer = desk.init()
+    desk.add(producer, A)
+    desk.hold_markers()
+    desk.commit(producer)
+    desk.set_clock(by_ms)
+    desk.pass_time(999)
+    assert len(desk.held or ()) == 1
+    desk.pass_time(1)
+    assert len(desk.held or ()) == 2
+
+
+def test_ids_expire_by_the_time_of_day() -> None:
+    desk = Desk(transactional_id_expiration_ms=HOUR_MS)
+    desk.init()
+    desk.set_clock(HOUR_MS)
+    assert ID in desk.shard.transactions, "it is not looked for sooner"
+    desk.pass_time(desk.config.transaction_remove_expired_interval_ms)
+    assert ID not in desk.shard.transactions
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])

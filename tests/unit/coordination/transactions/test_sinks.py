@@ -287,6 +287,30 @@ def test_time_outs_start_anew_with_the_coordinator() -> None:
     assert not desk.states()
 
 
+@pytest.mark.parametrize("by_ms", [3_600_000, -3_600_000])
+def test_a_clock_that_is_set_makes_nobody_silent(by_ms: int) -> None:
+    desk = SinkDesk()
+    member = desk.written(0)
+    desk.pass_time(30_000)
+    desk.set_clock(by_ms)
+    desk.pass_time(30_000)
+    assert desk.states() == {member.transactional_id: State.ONGOING}
+    desk.pass_time(2_000)
+    assert not desk.states()
+
+
+def test_nor_does_it_cost_a_driver_its_answer() -> None:
+    desk = SinkDesk(ephemeral=True)
+    group = [desk.written(0)]
+    desk.pass_time(50_000)
+    desk.commit_group(0, group)
+    desk.set_clock(3_600_000)
+    desk.pass_time(119_000)
+    assert desk.commit_group(0, group) is None
+    desk.pass_time(2_000)
+    assert not desk.sinks.sinks
+
+
 def test_the_ledger_of_a_stream_never_expires() -> None:
     desk = SinkDesk()
     desk.commit_group(0, [desk.written(0)])
