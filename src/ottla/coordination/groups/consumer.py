@@ -401,7 +401,7 @@ class ConsumerGroup:
         member_id, before = member.member_id, self.members.get(member.member_id)
         if before is not None:
             self._forget_instance(before)
-        elif member_id not in self.target and (member.topics or member.pattern):
+        if member_id not in self.target and (member.topics or member.pattern):
             self.newcomers.add(member_id)
         self.members[member_id] = member
         if member.instance_id is not None:

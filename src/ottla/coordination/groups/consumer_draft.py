@@ -91,6 +91,11 @@ class Draft:
         self._taken_over = member_id, former.member_id
         return member
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether a static member has come back."""
+        return self._taken_over is not None
+
     def _erase_member(self, member_id: str) -> None:
         for kind in MEMBER_KINDS:
             self._erase(kind, member_id)

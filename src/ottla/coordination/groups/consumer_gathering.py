@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ottla.base.errors import ApiError
 from ottla.coordination.decision import Token
 from ottla.coordination.groups import arrivals
-from ottla.coordination.groups.consumer_member import JOIN_EPOCH, Member
+from ottla.coordination.groups.consumer_member import JOIN_EPOCH
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 if TYPE_CHECKING:
@@ -53,12 +53,11 @@ class Gathering:
         return [(newcomer.token, error) for newcomer in self.waiting.pop(member_id, ())]
 
 
-def waits(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member: Member) -> bool:
-    """Whether a member that joins, as it was before, is one of those who gather."""
+def waits(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str) -> bool:
+    """Whether a member that joins is one of those who gather; one that comes back has its place already."""
     if request.member_epoch != JOIN_EPOCH:
         return False
-    is_new = member.member_id not in group.members and not member.assigned
-    return is_new or member.member_id in group.gathering.waiting
+    return member_id not in group.members or member_id in group.gathering.waiting
 
 
 def wait(group: ConsumerGroup, member_id: str, newcomer: Newcomer, now_ms: int) -> None:

@@ -99,7 +99,11 @@ def heartbeat(
     draft = Draft(group, now_ms)
     claimed = _claimed(request)
     before = _find(draft, request, request.member_id or caller.fresh_id, claimed)
-    gathers = may_gather and consumer_gathering.waits(group, request, before)
+    gathers = (
+        may_gather
+        and not draft.takes_over
+        and consumer_gathering.waits(group, request, before.member_id)
+    )
     after = _updated(before, request, caller)
     changed = draft.introduce(before, after)
     draft.replaced()

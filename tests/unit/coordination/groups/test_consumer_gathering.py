@@ -16,7 +16,7 @@ from ottla.coordination.groups.consumer_heartbeat import fence
 from ottla.coordination.groups.group import Caller
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.errors import ErrorCode
-from tests.unit.coordination.groups.consumer_clients import GROUP, World
+from tests.unit.coordination.groups.consumer_clients import GROUP, Client, World, settle
 
 REFUSED = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -230,3 +230,36 @@ def test_a_later_member_that_the_log_refuses_is_told_alone() -> None:
     assert code(second) == REFUSED.code
     world.advance(TOGETHER_MS)
     assert given(first) == [0, 1]
+
+
+def test_a_static_member_that_comes_back_for_another_topic_gets_it() -> None:
+    world = world_with(1)
+    other, before = Client(world, "other", "i-other"), Client(world, "before", "i")
+    for client in (other, before):
+        client.join()
+    before.leave(-2)
+    after = Client(world, "after", "i")
+    after.join("t")
+    settle(other, after)
+    assert after.reads() == {("t", 0)}
+
+
+def test_a_static_member_that_comes_back_before_it_was_told_of_its_share_gets_it() -> None:
+    world = world_with(1)
+    before, after = Client(world, "before", "i"), Client(world, "after", "i")
+    before.begin_join("t")
+    before.leave(-2)
+    after.join("t")
+    settle(after)
+    assert after.reads() == {("t", 0)}
+
+
+def test_who_asks_for_more_while_it_waits_gets_it() -> None:
+    world = world_with(1)
+    client = Client(world, "client")
+    client.begin_join()
+    take = client.begin_join("t")
+    world.advance(TOGETHER_MS)
+    assert take() == 0
+    settle(client)
+    assert client.reads() == {("t", 0)}
