@@ -304,15 +304,16 @@ class Coordinator(Generic[S]):
     def _set_timer(self, hosted: _Hosted[S]) -> None:
         if hosted.shard.waits_for_quiet():
             hosted.quiet.watch()
-        deadline_ms = hosted.shard.next_deadline_ms()
-        if deadline_ms == hosted.timer_ms:
+        deadline_ms, timer_ms = hosted.shard.next_deadline_ms(), hosted.timer_ms
+        if deadline_ms is None or (timer_ms is not None and timer_ms <= deadline_ms):
+            # A timer that comes too early finds nothing due and is set again, now and then; to put it off as deadlines
+            # are would take as long as many a request.
             return
         if hosted.timer is not None:
             hosted.timer.cancel()
-        hosted.timer, hosted.timer_ms = None, deadline_ms
-        if deadline_ms is not None:
-            delay = max(0, deadline_ms - self._now_ms()) / 1000
-            hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
+        hosted.timer_ms = deadline_ms
+        delay = max(0, deadline_ms - self._now_ms()) / 1000
+        hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
