@@ -193,6 +193,10 @@ class Coordinator(Generic[S]):
         hosted = self._find(key)
         self._reply(hosted, ((token, look(hosted.shard, self._now_ms())),))
 
+    def newest(self, key: str) -> S:
+        """The machine of `key`, which may know what is not committed yet; ApiError if this is not its coordinator."""
+        return self._find(key).shard
+
     def tell(self, key: str, say: Callable[[S, int], None]) -> None:
         """Let the machine of `key`, if it is here, know what it may forget."""
         index = self.partition_of(key)
