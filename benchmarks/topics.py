@@ -119,6 +119,13 @@ def count_records(bootstrap: str, topic: str, partitions: int = 1) -> int:
     return sum(future.result(TIMEOUT_SECONDS).offset for future in futures.values())
 
 
+def wait_for_records(bootstrap: str, topic: str, expected: int) -> None:
+    """Returns when a topic of one partition holds exactly so many records and markers."""
+    _wait_for(
+        lambda: count_records(bootstrap, topic) == expected, f"{expected} offsets in topic {topic}"
+    )
+
+
 def _leaders(client: AdminClient, topic: str) -> int:
     metadata = client.list_topics(topic, timeout=TIMEOUT_SECONDS).topics[topic]
     return sum(partition.leader >= 0 for partition in metadata.partitions.values())

@@ -12,7 +12,12 @@ from benchmarks.scenarios.cluster import (
     ReplicatedProduce,
 )
 from benchmarks.scenarios.commands import ListTopics
-from benchmarks.scenarios.coordination import Commits, GroupUntilStable, Transactions
+from benchmarks.scenarios.coordination import (
+    Commits,
+    EncodedTransactions,
+    GroupUntilStable,
+    Transactions,
+)
 from benchmarks.scenarios.disturbances import Hang, Kill, RollingRestart
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
@@ -59,6 +64,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     Commits("commits-50", 50),
     Transactions("transactions-1", 1),
     Transactions("transactions-100", 100),
+    EncodedTransactions("transactions-encoded", 1),
+    EncodedTransactions("transactions-2-encoded", 2),
     PythonProducers("python-produce", 200_000),
     PythonConsumers("python-poll", "polls of 100 B", 300_000, polls=True),
     PythonConsumers("python-iterate", "iteration over 100 B", 200_000, polls=False),

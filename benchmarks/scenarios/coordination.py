@@ -17,7 +17,7 @@ from benchmarks.scenarios.scenario import (
     broker_cpu,
     cpu_row,
 )
-from benchmarks.topics import temporary_topic
+from benchmarks.topics import temporary_topic, wait_for_records
 
 GROUP = "groups and transactions"
 SECONDS = 3.0
@@ -105,5 +105,31 @@ class Transactions(Scenario):
                 "seconds": scale.seconds(SECONDS),
             }
             result = run_client("transactions", spec)
+        speed = result["transactions"] / result["seconds"]
+        return Measured({self.name: speed}, {self.name: result["busy"]})
+
+
+class EncodedTransactions(Scenario):
+    """The same with requests encoded beforehand: the client costs next to nothing, the broker is the limit."""
+
+    def __init__(self, name: str, version: int) -> None:
+        of_version = f" of version {version}" if version > 1 else ""
+        title = f"transactions{of_version} of 1 record, encoded beforehand"
+        super().__init__(name, (Row(name, title, "txn/s", GROUP, goal=TWICE),))
+        self.version = version
+
+    def measure(self, broker: Contestant, scale: Scale) -> Measured:
+        """Counts transactions for some seconds, and checks that each left its record and its marker."""
+        with temporary_topic(broker.bootstrap) as topic:
+            spec = {
+                "bootstrap": broker.bootstrap,
+                "topic": topic,
+                "version": self.version,
+                "value_size": VALUE_SIZE,
+                "seconds": scale.seconds(SECONDS),
+            }
+            result = run_client("encoded_transactions", spec)
+            # The last marker may follow its acknowledgement.
+            wait_for_records(broker.bootstrap, topic, 2 * result["acknowledged"])
         speed = result["transactions"] / result["seconds"]
         return Measured({self.name: speed}, {self.name: result["busy"]})

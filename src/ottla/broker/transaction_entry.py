@@ -17,6 +17,7 @@ from ottla.coordination.transactions.between_brokers import add_request, first_r
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
 from ottla.protocol.errors import ErrorCode
+from ottla.replication.partition import Partition
 
 _NO_COORDINATOR: Final = frozenset(
     {
@@ -122,12 +123,30 @@ def check(
     broker: Broker, transactional_id: str, producer: Producer, partition: TopicPartition
 ) -> None:
     """ApiError unless the partition is in the producer's transaction at this moment."""
+    shard = broker.transactions.newest(transactional_id)
+    shard.check_within(transactional_id, producer, partition)
 
-    def decide(shard: TransactionShard, now_ms: int) -> Decision:
-        shard.check_within(transactional_id, producer, partition)
-        return Decision()
 
-    broker.transactions.write(transactional_id, decide)
+def enter_at_once(
+    broker: Broker,
+    transactional_id: str,
+    producer: Producer,
+    partition: Partition,
+    *,
+    adds: bool,
+) -> bool:
+    """Whether a write may follow now, since the partition is in the transaction; it is added with `adds`.
+
+    False says nothing: whoever asks the long way learns what is wrong, or waits for it.
+    """
+    if partition.log.producers.in_transaction(*producer):
+        return True
+    if not is_coordinated_here(broker, transactional_id):
+        return False
+    answers: list[ApiError | None] = []
+    enter = add if adds else verify
+    enter(broker, transactional_id, producer, (partition.tp,), answers.append)
+    return answers == [None]
 
 
 def enter(

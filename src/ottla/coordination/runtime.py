@@ -226,6 +226,10 @@ class Coordinator(Generic[S]):
         hosted = self._find(key)
         self._reply(hosted, ((token, look(hosted.shard, self._now_ms())),))
 
+    def newest(self, key: str) -> S:
+        """The machine of `key`, which may know what is not committed yet; ApiError if this is not its coordinator."""
+        return self._find(key).shard
+
     def tell(self, key: str, say: Callable[[S, int], None]) -> None:
         """Let the machine of `key`, if it is here, know what it may forget."""
         index = self.partition_of(key)
@@ -342,15 +346,16 @@ class Coordinator(Generic[S]):
     def _set_timer(self, hosted: _Hosted[S]) -> None:
         if hosted.shard.waits_for_quiet():
             hosted.quiet.watch()
-        deadline_ms = hosted.shard.next_deadline_ms()
-        if deadline_ms == hosted.timer_ms:
+        deadline_ms, timer_ms = hosted.shard.next_deadline_ms(), hosted.timer_ms
+        if deadline_ms is None or (timer_ms is not None and timer_ms <= deadline_ms):
+            # A timer that comes too early finds nothing due and is set again, now and then; to put it off as deadlines
+            # are would take as long as many a request.
             return
         if hosted.timer is not None:
             hosted.timer.cancel()
-        hosted.timer, hosted.timer_ms = None, deadline_ms
-        if deadline_ms is not None:
-            delay = max(0, deadline_ms - self._now_ms()) / 1000
-            hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
+        hosted.timer_ms = deadline_ms
+        delay = max(0, deadline_ms - self._now_ms()) / 1000
+        hosted.timer = asyncio.get_running_loop().call_later(delay, self._tick, hosted)
 
     def _clock_was_set(self, by_ms: int, now_ms: int) -> None:
         """Nobody's deadline comes sooner or later for it."""

@@ -18,6 +18,7 @@ from ottla.protocol.varint import skip_tagged_fields
 _REQUEST = Struct(">hhih")
 _REQUEST_BYTES = _REQUEST.size
 _RESPONSE = Struct(">i")
+_LENGTH_BYTES = 4
 _FRAMED_REQUEST = Struct(">ihhih")
 _FRAMED_RESPONSE = Struct(">ii")
 _FRAMED_FLEXIBLE_RESPONSE = Struct(">iix")
@@ -71,6 +72,13 @@ def begin_response(key: ApiKey, version: int, correlation_id: int) -> bytearray:
     if version >= key.flexible_since and key is not ApiKey.API_VERSIONS:
         return bytearray(_FRAMED_FLEXIBLE_RESPONSE.pack(0, correlation_id))
     return bytearray(_FRAMED_RESPONSE.pack(0, correlation_id))
+
+
+def answer_again(response: bytes, correlation_id: int) -> bytearray:
+    """A response frame that says what another has said before."""
+    out = bytearray(response)
+    _RESPONSE.pack_into(out, _LENGTH_BYTES, correlation_id)
+    return out
 
 
 def parse_response_header(key: ApiKey, version: int, buf: Records) -> tuple[int, int]:

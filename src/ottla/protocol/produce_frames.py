@@ -28,7 +28,7 @@ _PARTITION = Struct(">ii")
 # The same where there is one topic and one partition, up to the topic's name, and from there to the records.
 _ONE_TOPIC = Struct(">hhiih")
 _ONE_PARTITION = Struct(">iii")
-_ONE_FLEXIBLE_TOPIC = Struct(">BhiBB")
+_ONE_FLEXIBLE_TOPIC = Struct(">hiBB")
 _ONE_FLEXIBLE_PARTITION = Struct(">Bi")
 _TO_NAME, _TO_RECORDS = _ONE_TOPIC.size, _ONE_PARTITION.size
 _TO_FLEXIBLE_NAME, _TO_SIZE = _ONE_FLEXIBLE_TOPIC.size, _ONE_FLEXIBLE_PARTITION.size
@@ -102,15 +102,22 @@ def _parse_one_plain(buf: memoryview, pos: int) -> ProduceRequest | None:
 
 
 def _parse_one_flexible(buf: memoryview, pos: int, version: int) -> ProduceRequest | None:
-    """The same for the flexible versions: 1.7 us, where the general way takes 3."""
+    """The same for the flexible versions, with a transaction or without: 1.8 us, where the general way takes 3."""
+    transactional_id, id_size = None, buf[pos]
+    pos += 1
+    if id_size >= 0x80:
+        return None
+    if id_size:
+        transactional_id = str(buf[pos : pos + id_size - 1], "utf-8")
+        pos += id_size - 1
     if len(buf) < pos + _TO_FLEXIBLE_NAME:
         return None
-    no_id, acks, timeout_ms, topic_count, size = _ONE_FLEXIBLE_TOPIC.unpack_from(buf, pos)
+    acks, timeout_ms, topic_count, size = _ONE_FLEXIBLE_TOPIC.unpack_from(buf, pos)
     named = pos + _TO_FLEXIBLE_NAME
     if version >= FIRST_WITH_TOPIC_ID:
         named, size = named - 1, 17
     counted = named + size - 1
-    if no_id != 0 or topic_count != 2 or not 0 < size < 0x80 or len(buf) < counted + 6:
+    if topic_count != 2 or not 0 < size < 0x80 or len(buf) < counted + 6:
         return None
     count, index = _ONE_FLEXIBLE_PARTITION.unpack_from(buf, counted)
     records_size, start = read_compact_length(buf, counted + _TO_SIZE)
@@ -120,7 +127,7 @@ def _parse_one_flexible(buf: memoryview, pos: int, version: int) -> ProduceReque
     name = buf[named:counted]
     topic = str(name, "utf-8") if version < FIRST_WITH_TOPIC_ID else bytes(name)
     parts = [(index, buf[start:stop])]
-    return tuple.__new__(ProduceRequest, (None, acks, timeout_ms, [(topic, parts)]))
+    return tuple.__new__(ProduceRequest, (transactional_id, acks, timeout_ms, [(topic, parts)]))
 
 
 def _parse_plain(buf: memoryview, pos: int) -> ProduceRequest:

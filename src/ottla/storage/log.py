@@ -543,6 +543,7 @@ class Log:
                     self._note_completed(segment, completed)
 
     def _note_completed(self, segment: Segment, completed: CompletedTxn) -> None:
+        self.producers.replicated(self.high_watermark)
         if completed.is_abort:
             stable = self.producers.last_stable_offset(completed)
             segment.txn_index.append(AbortedTxn(*completed[:3], stable))

@@ -11,6 +11,7 @@ all is well and drops the records.
 """
 
 import struct
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -80,7 +81,8 @@ class ProducerState:
         self._rows = bytearray()
         # Keyed by first offset and in that order, since a transaction starts at the log's end.
         self._open: dict[int, int] = {}
-        self._completed: list[tuple[int, int]] = []
+        # First offset and marker of transactions that ended, in the order of their markers.
+        self._completed: deque[tuple[int, int]] = deque()
         # What all partitions share; None for one that stands alone.
         self.limit: ProducerLimit | None = None
 
@@ -178,13 +180,18 @@ class ProducerState:
 
     def first_unstable_offset(self, high_watermark: int) -> int | None:
         """The first offset whose transaction is open, or ended by a marker not yet replicated."""
-        if self._completed:
-            self._completed = [txn for txn in self._completed if txn[1] >= high_watermark]
+        self.replicated(high_watermark)
         first = next(iter(self._open), None)
         if not self._completed:
             return first
         oldest = min(txn[0] for txn in self._completed)
         return oldest if first is None else min(oldest, first)
+
+    def replicated(self, high_watermark: int) -> None:
+        """Let go of transactions whose markers are below: where nobody reads, they would gather for ever."""
+        completed = self._completed
+        while completed and completed[0][1] < high_watermark:
+            completed.popleft()
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers silent for too long, never one inside a transaction; how many."""
@@ -295,23 +302,28 @@ class ProducerState:
     def _end_transaction(
         self, slot: int, header: BatchHeader, offset: int, now_ms: int, marker: EndTransactionMarker
     ) -> CompletedTxn | None:
-        entry = ProducerEntry(*_HEAD.unpack_from(self._rows, slot))
-        first = entry.txn_first_offset
-        if entry.epoch != header.producer_epoch:
+        rows = self._rows
+        _, epoch, sequence, last_offset, delta, _, _, first = _HEAD.unpack_from(rows, slot)
+        if epoch != header.producer_epoch:
             # A new epoch starts at sequence 0 (KIP-890 bumps it with every transaction).
-            self._rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
-            entry = entry._replace(last_sequence=-1, last_offset=-1, offset_delta=0)
+            rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
+            sequence, last_offset, delta = -1, -1, 0
         elif not marker.committed:
             # Nobody sends its batches again, but librdkafka may give their sequences to the next transaction's.
-            self._rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
-            entry = entry._replace(offset_delta=_ABORTED)
-        entry = entry._replace(
-            epoch=header.producer_epoch,
-            timestamp=now_ms,
-            coordinator_epoch=marker.coordinator_epoch,
-            txn_first_offset=-1,
+            rows[slot + _OLDER : slot + _OLDER_END] = _NO_OLDER
+            delta = _ABORTED
+        _HEAD.pack_into(
+            rows,
+            slot,
+            header.producer_id,
+            header.producer_epoch,
+            sequence,
+            last_offset,
+            delta,
+            now_ms,
+            marker.coordinator_epoch,
+            -1,
         )
-        _HEAD.pack_into(self._rows, slot, *entry)
         if first < 0:
             return None
         self._open.pop(first, None)
@@ -321,17 +333,17 @@ class ProducerState:
     def _check_marker(
         self, head: tuple[int, ...], header: BatchHeader, marker: EndTransactionMarker
     ) -> None:
-        entry = ProducerEntry(*head)
-        if header.producer_epoch < entry.epoch:
+        _, epoch, _, _, _, _, coordinator_epoch, _ = head
+        if header.producer_epoch < epoch:
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"marker epoch {header.producer_epoch} of producer {header.producer_id}"
-                f" is below {entry.epoch}",
+                f" is below {epoch}",
             )
-        if marker.coordinator_epoch < entry.coordinator_epoch:
+        if marker.coordinator_epoch < coordinator_epoch:
             raise ApiError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"coordinator epoch {marker.coordinator_epoch} is below {entry.coordinator_epoch}",
+                f"coordinator epoch {marker.coordinator_epoch} is below {coordinator_epoch}",
             )
 
     def _find_duplicate(self, header: BatchHeader, slot: int) -> Duplicate | None:

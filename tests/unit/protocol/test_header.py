@@ -12,6 +12,7 @@ from ottla.base.errors import ProtocolError
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.header import (
     RequestHeader,
+    answer_again,
     begin_request,
     begin_response,
     parse_request_header,
@@ -90,3 +91,9 @@ def test_response_headers(key: ApiKey, version: int, size: int) -> None:
 def test_a_response_cut_in_its_header_is_refused(raw: bytes) -> None:
     with pytest.raises(ProtocolError):
         parse_response_header(ApiKey.METADATA, 9, raw)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_same_answer_goes_to_another_request(version: int) -> None:
+    first = bytes(begin_response(ApiKey.END_TXN, version, 42))
+    assert answer_again(first, 43) == begin_response(ApiKey.END_TXN, version, 43)

@@ -205,6 +205,17 @@ def test_aborted_transactions_are_found_in_a_range(tmp_path: Path) -> None:
     assert log.first_unstable_offset() is None
 
 
+def test_transactions_that_nobody_reads_leave_nothing_behind_in_memory(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    for sequence in range(50):
+        append(log, make_batch(producer_id=1, sequence=sequence, transactional=True))
+        log.high_watermark = log.end_offset
+        append(log, make_marker(1, commit=True))
+        log.high_watermark = log.end_offset
+    assert len(log.producers._completed) == 1
+    assert log.first_unstable_offset() is None
+
+
 def test_a_closed_log_refuses_without_harming_its_directory(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     home = log.log_dir

@@ -8,16 +8,18 @@ Differs from Apache Kafka: none known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.broker.context import RequestContext
-from ottla.broker.later import ask_each
-from ottla.broker.reply import Pending
+from ottla.broker.later import ask_each, ask_raw
+from ottla.broker.reply import Reply
 from ottla.coordination.decision import Decision, Token
 from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -27,53 +29,72 @@ from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from ottla.protocol.codec import decode_request, encode_response
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.header import answer_again
 
+_KEY: Final = int(ApiKey.ADD_PARTITIONS_TO_TXN)
 _FIRST_WITH_FENCED: Final = 2
 _FIRST_BATCHED: Final = 4
 _FIRST_WITH_ABORTABLE: Final = 5
+_MOST_REMEMBERED: Final = 64
 
 Submit = Callable[[Token], None]
 
 
-def handle(context: RequestContext, request: AddPartitionsToTxnRequest) -> Pending:
+def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     """Add partitions to transactions, or say which are in them."""
-    transactions = _transactions(context, request)
-    submits = [_submit(context, transaction) for transaction in transactions]
+    request: AddPartitionsToTxnRequest = decode_request(
+        _KEY, context.version, frame, pos, len(frame)
+    )
+    if context.version < _FIRST_BATCHED:
+        return _add_one(context, request)
+    transactions = request.transactions
 
     def render(answers: list[Any]) -> AddPartitionsToTxnResponse:
-        results = [
-            _topic_results(context, transaction, answer)
-            for transaction, answer in zip(transactions, answers, strict=True)
-        ]
-        if context.version < _FIRST_BATCHED:
-            return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0])
         return AddPartitionsToTxnResponse(
             results_by_transaction=[
                 AddPartitionsToTxnResult(
-                    transactional_id=transaction.transactional_id, topic_results=result
+                    transactional_id=transaction.transactional_id,
+                    topic_results=_topic_results(context, transaction.topics, answer),
                 )
-                for transaction, result in zip(transactions, results, strict=True)
+                for transaction, answer in zip(transactions, answers, strict=True)
             ]
         )
 
-    return ask_each(context, submits, render)
+    return ask_each(context, [_submit(context, each) for each in transactions], render)
 
 
-def _transactions(
-    context: RequestContext, request: AddPartitionsToTxnRequest
-) -> list[AddPartitionsToTxnTransaction]:
-    """The one transaction of a client's request, as a broker would name it."""
-    if context.version >= _FIRST_BATCHED:
-        return request.transactions
-    return [
+def _add_one(context: RequestContext, request: AddPartitionsToTxnRequest) -> Reply:
+    """What clients send: one transaction, named as a broker would name it."""
+    topics = request.v3_and_below_topics
+    submit = _submit(
+        context,
         AddPartitionsToTxnTransaction(
             transactional_id=request.v3_and_below_transactional_id,
             producer_id=request.v3_and_below_producer_id,
             producer_epoch=request.v3_and_below_producer_epoch,
-            topics=request.v3_and_below_topics,
-        )
-    ]
+            topics=topics,
+        ),
+    )
+
+    def render(answer: Any) -> AddPartitionsToTxnResponse | bytearray:
+        if answer is None and len(topics) == 1 and len(topics[0].partitions) <= _MOST_REMEMBERED:
+            added = _all_added(context.version, topics[0].name, *topics[0].partitions)
+            return answer_again(added, context.correlation_id)
+        results = _topic_results(context, topics, answer)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+    return ask_raw(context, submit, render)
+
+
+@lru_cache(maxsize=1024)
+def _all_added(version: int, topic: str, *partitions: int) -> bytes:
+    """The frame that says so: a producer adds the same partitions to every transaction."""
+    added = [AddPartitionsToTxnPartitionResult(partition_index=index) for index in partitions]
+    result = AddPartitionsToTxnTopicResult(name=topic, results_by_partition=added)
+    response = AddPartitionsToTxnResponse(results_by_topic_v3_and_below=[result])
+    return bytes(encode_response(response, version, 0))
 
 
 def _submit(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> Submit:
@@ -128,7 +149,7 @@ def _unknown(context: RequestContext, partitions: set[TopicPartition]) -> dict[T
 
 
 def _topic_results(
-    context: RequestContext, transaction: AddPartitionsToTxnTransaction, answer: Any
+    context: RequestContext, topics: Iterable[AddPartitionsToTxnTopic], answer: Any
 ) -> list[AddPartitionsToTxnTopicResult]:
     def code(tp: TopicPartition) -> int:
         if answer is None:
@@ -146,7 +167,7 @@ def _topic_results(
                 for index in topic.partitions
             ],
         )
-        for topic in transaction.topics
+        for topic in topics
     ]
 
 

@@ -79,7 +79,7 @@ def _append_one(context: RequestContext, request: ProduceRequest) -> Reply:
     What small requests are: without an operation, and all that it remembers for others, they take a fifth less time.
     """
     transactional_id, acks, _, topics = request
-    if len(topics) != 1 or transactional_id is not None or context.version < _FIRST_WITH_ZSTD:
+    if len(topics) != 1 or context.version < _FIRST_WITH_ZSTD:
         return None
     (topic, parts), broker = topics[0], context.broker
     if len(parts) != 1:
@@ -100,16 +100,35 @@ def _append_one(context: RequestContext, request: ProduceRequest) -> Reply:
         if batch is None:
             return None
         header, _, log_append_time_ms = batch
-        if header.attributes & TRANSACTIONAL_FLAG:
-            raise _without_an_id()
+        if header.attributes & TRANSACTIONAL_FLAG and not _enters(
+            context, transactional_id, header, partition
+        ):
+            return None
         base_offset, _, log_start, _ = partition.append(batch, now_ms)
     except (ApiError, StorageError) as failure:
+        if transactional_id is not None:
+            return None  # a partition joins the transaction although nothing could be written to it
         return _Produce(context, request).fail(topic, index, failure)
     return encode_one_success(
         context.correlation_id,
         context.version,
         topic,
         (index, 0, base_offset, log_append_time_ms, log_start),
+    )
+
+
+def _enters(
+    context: RequestContext,
+    transactional_id: str | None,
+    header: BatchHeader,
+    partition: Partition,
+) -> bool:
+    return transactional_id is not None and transaction_entry.enter_at_once(
+        context.broker,
+        transactional_id,
+        Producer(header.producer_id, header.producer_epoch),
+        partition,
+        adds=context.version >= _FIRST_THAT_ADDS,
     )
 
 

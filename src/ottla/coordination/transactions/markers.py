@@ -54,6 +54,7 @@ class MarkerWriter:
     ) -> None:
         self._partitions = partitions
         self._peers = peers
+        self._node_id = peers.membership.broker_id
         self._image = image
         self._tasks = tasks
         self._now_ms = now_ms
@@ -78,14 +79,14 @@ class MarkerWriter:
         asyncio.get_running_loop().call_soon(self._write_all, markers, ended)
 
     def _write_all(self, markers: EndMarkers, ended: EndTransactionMarker) -> None:
-        elsewhere = self._led_elsewhere(markers.partitions)
-        away = {tp for partitions in elsewhere.values() for tp in partitions}
-        here = [tp for tp in markers.partitions if tp not in away]
-        written = [
-            tp
-            for tp in here
-            if self._is_untouched(tp, markers) or self._is_written(tp, markers, ended)
-        ]
+        written: list[TopicPartition] = []
+        elsewhere: dict[int, list[TopicPartition]] = {}
+        for tp in markers.partitions:
+            leader = self._leader(tp)
+            if leader != self._node_id:
+                elsewhere.setdefault(leader, []).append(tp)
+            elif self._is_untouched(tp, markers) or self._is_written(tp, markers, ended):
+                written.append(tp)
         if written or not markers.partitions:
             self._tell(markers, written)
         for leader, partitions in elsewhere.items():
@@ -102,7 +103,7 @@ class MarkerWriter:
 
     def _is_untouched(self, tp: TopicPartition, markers: EndMarkers) -> bool:
         """Whether a partition of a topic that was made again has nothing of the transaction: it gets no marker."""
-        if not self._is_replaced(tp, markers):
+        if not markers.topic_ids or not self._is_replaced(tp, markers):
             return False
         partition = self._partitions.find(*tp)
         if partition is None:
@@ -125,20 +126,12 @@ class MarkerWriter:
         answer = await self._peers.ask(leader, producers_request(doubtful))
         return set(partitions_without(answer, markers.producer.producer_id))
 
-    def _led_elsewhere(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[int, list[TopicPartition]]:
-        """The partitions of other leaders; those without one are tried here, refused, and asked for again."""
-        image, found = self._image(), dict[int, list[TopicPartition]]()
-        for tp in partitions:
-            placed = image.partition(*tp)
-            if placed is not None and placed.leader not in (NO_LEADER, self._node_id):
-                found.setdefault(placed.leader, []).append(tp)
-        return found
-
-    @property
-    def _node_id(self) -> int:
-        return self._peers.membership.broker_id
+    def _leader(self, tp: TopicPartition) -> int:
+        """Who leads a partition; one without a leader is tried here, refused, and asked for again."""
+        placed = self._image().partition(*tp)
+        if placed is None or placed.leader == NO_LEADER:
+            return self._node_id
+        return placed.leader
 
     async def _send(
         self,

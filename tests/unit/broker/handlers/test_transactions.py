@@ -137,6 +137,16 @@ def test_a_partition_must_be_added_first_by_an_old_client(client: Client) -> Non
     assert producer.send(topic, sequence=1) == WRONG
 
 
+def test_a_partition_joins_the_transaction_although_its_records_are_refused(client: Client) -> None:
+    topic = client.new_topic()
+    producer = Transactor(client)
+    assert producer.send(topic, b"torn", damaged=True) == ErrorCode.CORRUPT_MESSAGE
+    assert producer.describe().transaction_state == "Ongoing"
+    assert producer.send(topic, b"whole") == 0
+    producer.finish(committed=True)
+    assert committed(client, topic) == [b"whole"]
+
+
 def test_transactional_records_need_a_transactional_id(client: Client) -> None:
     topic = client.new_topic()
     producer = Transactor(client, **NEW)

@@ -110,6 +110,8 @@ class Transactor:
             base_sequence=sequence,
             transactional=True,
         )
+        if who.get("damaged"):
+            records = records[:-1] + bytes([records[-1] ^ 1])
         request = ProduceRequest(
             transactional_id=who.get("transactional_id", self.id),
             acks=-1,

@@ -96,6 +96,13 @@ def test_broken_bytes_are_told(broken: bytes) -> None:
         decode_value(broken)
 
 
+@pytest.mark.parametrize("count", [0, 1, 16, 17, 500])
+def test_a_transaction_of_any_number_of_partitions_comes_back(count: int) -> None:
+    partitions = frozenset(TopicPartition(f"topic-{number % 7}", number) for number in range(count))
+    transaction = Transaction(9, 3, 60_000, State.ONGOING, partitions, 1_000, 999)
+    assert decode_value(encode_value(transaction)) == transaction
+
+
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 PARTITIONS = st.builds(TopicPartition, NAMES, st.integers(0, 2**31 - 1))
 LONGS = st.integers(-1, 2**63 - 1)

@@ -28,6 +28,20 @@ def test_a_marker_survives_and_others_understand_it(committed):
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (8, 2, -1)
     (theirs,) = DefaultRecordBatch(batch)
     assert (theirs.commit, theirs.abort) == (committed, not committed)
+    assert (header.base_offset, header.leader_epoch, theirs.timestamp) == (50, 1, NOW_MS)
+    assert DefaultRecordBatch(batch).validate_crc()
+
+
+def test_a_marker_of_a_later_version_is_read_as_far_as_it_is_known():
+    later = Record(key=b"\0\1\0\1", value=b"\0\1\0\0\0\x09 and more", headers=(("h", b""),))
+    assert read_end_transaction_marker(build_batch([later], control=True)) == (True, 9)
+
+
+def test_a_marker_that_ends_in_the_middle_is_refused():
+    marker = EndTransactionMarker(True, coordinator_epoch=31)
+    batch = build_end_transaction_marker(marker, producer_id=8, producer_epoch=2, now_ms=NOW_MS)
+    with pytest.raises(ProtocolError):
+        read_end_transaction_marker(batch[:-1])
 
 
 def test_other_control_records_and_emptied_batches_are_no_markers():
