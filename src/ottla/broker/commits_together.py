@@ -16,6 +16,7 @@ from ottla.broker.context import RequestContext
 from ottla.broker.reply import HELD, Reply
 from ottla.coordination.metrics import OFFSET_COMMITS
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.header import answer_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ class CommitsTogether:
     def _carry_out(self, asked: Sequence[_Asked]) -> list[Reply]:
         began = perf_counter()
         others = self._broker.groups.write_together([commit.again for _, _, commit in asked])
-        replies: list[Reply] = [commit.answer(number) for _, number, commit in asked]
+        replies: list[Reply] = [answer_again(commit.answer, number) for _, number, commit in asked]
         if others:
             replies = [
                 self._ask(*each) if each[2].again in others else reply

@@ -195,7 +195,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._slots:
             self._slots.pop()
         self._blocked = False
-        if isinstance(reply, bytes) and not (self._slots or self._outgoing or self._stream):
+        if isinstance(reply, bytearray) and not (self._slots or self._outgoing or self._stream):
             # The turn is over: nothing is to come that could be sent with it.
             self._transport.write(reply)
         else:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
-from typing import Final
 
 from ottla.broker.commits_together import FIRST_FLEXIBLE, FIRST_VERSION, LARGEST
 from ottla.broker.context import RequestContext
@@ -15,18 +13,15 @@ from ottla.coordination.groups.offset_requests import Commit
 from ottla.protocol.apis.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 from ottla.protocol.encoders import encoder
 
-_LENGTH_BYTES: Final = 4
-_CORRELATION_ID: Final = Struct(">i")
-
 
 class RepeatedCommit:
     """A commit of one position without metadata, which is `position` of both the request and what is asked.
 
-    `answer` is the frame that says it was kept; `ask` has it done as any commit, which takes longer.
+    `answer` is a frame that says it was kept; `ask` has it done as any commit, which takes longer.
     """
 
     __slots__ = (
-        "_again", "_answer_head", "_answer_tail", "_asked", "ask", "client_id", "position", "topic", "version", "waits",
+        "_again", "_asked", "answer", "ask", "client_id", "position", "topic", "version", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -47,8 +42,7 @@ class RepeatedCommit:
         self.waits = False
         self._asked = asked
         self._again: CommitAgain | None = None
-        self._answer_head = answer[:_LENGTH_BYTES]
-        self._answer_tail = answer[_LENGTH_BYTES + _CORRELATION_ID.size :]
+        self.answer = answer
 
     @property
     def again(self) -> CommitAgain:
@@ -56,10 +50,6 @@ class RepeatedCommit:
         if self._again is None:
             self._again = CommitAgain(self._asked)
         return self._again
-
-    def answer(self, correlation_id: int) -> bytes:
-        """The frame that says that the position was kept."""
-        return self._answer_head + _CORRELATION_ID.pack(correlation_id) + self._answer_tail
 
 
 def remember(

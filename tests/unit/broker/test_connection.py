@@ -127,7 +127,7 @@ def test_a_request_that_is_held_keeps_its_place_and_those_behind_it_wait(
             if before == "done":
                 first.resolve(b"ONE")
                 assert seen == begun, "the second is not done"
-            held.answer(b"TWO")
+            held.answer(bytearray(b"TWO"))
             assert seen == [*begun, b"thr", b"fou"]
             first.resolve(b"ONE")
             expected = [b"TWO", b"thr", b"fou"]

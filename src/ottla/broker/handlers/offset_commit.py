@@ -8,7 +8,6 @@ Differs from Apache Kafka: partitions are answered in the order of the request, 
 from __future__ import annotations
 
 from functools import lru_cache
-from struct import Struct
 from typing import Any, Final
 
 from ottla.base.errors import ApiError
@@ -30,12 +29,11 @@ from ottla.protocol.apis.offset_commit import (
 )
 from ottla.protocol.codec import decode_request, encode_response
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.header import answer_again
 
 _KEY: Final = int(ApiKey.OFFSET_COMMIT)
 _FIRST_WITH_IDS: Final = 10
 _MOST_REMEMBERED: Final = 64
-_CORRELATION_ID: Final = Struct(">i")
-_LENGTH_BYTES: Final = 4
 
 
 def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
@@ -105,7 +103,7 @@ def _kept(
     named = _names(context, request)
     if sum(map(len, named)) - len(named) != len(answer):
         return None  # some do not exist
-    return _answer(context, _all_kept(context.version, named))
+    return answer_again(_all_kept(context.version, named), context.correlation_id)
 
 
 def _names(context: RequestContext, request: OffsetCommitRequest) -> tuple[tuple[Any, ...], ...]:
@@ -120,12 +118,6 @@ def _names(context: RequestContext, request: OffsetCommitRequest) -> tuple[tuple
             for topic in request.topics
         ]
     )
-
-
-def _answer(context: RequestContext, kept: bytes) -> bytearray:
-    frame = bytearray(kept)
-    _CORRELATION_ID.pack_into(frame, _LENGTH_BYTES, context.correlation_id)
-    return frame
 
 
 @lru_cache(maxsize=2048)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ottla.base.errors import ProtocolError
 from ottla.protocol.records.batch import (
+    ATTRIBUTES_POS,
     HEADER_SIZE,
     LOG_OVERHEAD,
     NO_SEQUENCE,
@@ -52,7 +53,7 @@ def build_end_transaction_marker(
     """A control batch of one marker."""
     batch = bytearray(_marked(marker))
     patch_offset_and_epoch(batch, 0, base_offset, leader_epoch)
-    patch_moment(batch, now_ms)
+    patch_moment(batch, memoryview(batch)[ATTRIBUTES_POS:], now_ms)
     patch_producer(batch, 0, len(batch), producer_id, producer_epoch, NO_SEQUENCE)
     return batch
 
