@@ -44,7 +44,7 @@ from ottla.protocol.apis.heartbeat import HeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest
 from ottla.protocol.apis.leave_group import MemberIdentity
 from ottla.protocol.apis.sync_group import SyncGroupRequest
-from ottla.protocol.consumer_protocol import CONSUMER, Assignment, encode_assignment
+from ottla.protocol.consumer_protocol import CONSUMER, encode_partitions
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Struct
 
@@ -59,9 +59,9 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_overrides", "_own_config", "_owners", "_topics", "arrivals", "assignment_epoch",
+        "_checked", "_checked_ms", "_overrides", "_own_config", "_topics", "arrivals", "assignment_epoch",
         "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
-        "metadata_hash", "newcomers", "resolved", "target", "timers",
+        "metadata_hash", "newcomers", "owners", "resolved", "target", "timers",
     )  # fmt: skip
 
     type_name = "consumer"
@@ -88,7 +88,7 @@ class ConsumerGroup:
         self.instances: dict[str, str] = {}
         # Members that want topics, are in no target assignment, and have come since the epoch began.
         self.newcomers: set[str] = set()
-        self._owners: dict[UUID, dict[int, str]] = {}
+        self.owners: dict[UUID, dict[int, str]] = {}
         # Soft: the topics that the subscriptions were last compared with, and when.
         self._checked: Mapping[str, TopicImage] | None = None
         self._checked_ms = 0
@@ -139,11 +139,11 @@ class ConsumerGroup:
 
     def has_owner(self, topic_id: UUID, partition: int) -> bool:
         """Whether a member owns a partition, or has yet to give it up."""
-        return partition in self._owners.get(topic_id, NOTHING)
+        return partition in self.owners.get(topic_id, NOTHING)
 
     def owner(self, topic_id: UUID, partition: int) -> str | None:
         """The one member that owns a partition, or has yet to give it up."""
-        return self._owners.get(topic_id, {}).get(partition)
+        return self.owners.get(topic_id, {}).get(partition)
 
     def target_for(self, member: Member) -> Partitions:
         """What a member shall own; a static member that came back gets what its former self should have."""
@@ -363,7 +363,7 @@ class ConsumerGroup:
                 member.instance_id,
                 member.client_id,
                 member.client_host,
-                encode_assignment(Assignment(partitions=by_name(target, self.image))),
+                encode_partitions(by_name(target, self.image)),
             )
             for member_id, target in self.target.items()
             if (member := self.members.get(member_id)) is not None
@@ -420,18 +420,18 @@ class ConsumerGroup:
         self.members[member_id] = after
         for owned in (after.assigned, after.pending_revocation):
             for topic_id, partitions in owned.items():
-                self._owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+                self.owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
 
     def _disown(self, member: Member) -> None:
         """Free what a member owned, unless somebody else has it by now."""
         for owned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in owned.items():
-                owners = self._owners.get(topic_id, {})
+                owners = self.owners.get(topic_id, {})
                 for partition in partitions:
                     if owners.get(partition) == member.member_id:
                         del owners[partition]
-                if topic_id in self._owners and not owners:
-                    del self._owners[topic_id]
+                if topic_id in self.owners and not owners:
+                    del self.owners[topic_id]
 
     def place_pattern(self, pattern: str, matched: Resolved | None) -> None:
         """A pattern matches these topics."""
