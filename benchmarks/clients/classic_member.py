@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from benchmarks.clients.connection import BrokerRefused
@@ -35,11 +36,17 @@ JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
 class ClassicMember(Member):
     """Speaks JoinGroup, SyncGroup and Heartbeat."""
 
-    def join(self) -> None:
+    join_version = JOIN
+
+    def prepare(self, count: int) -> None:
+        """Any of them may be the one that assigns."""
+        super().prepare(count)
+        self._shares(count)
+
+    def joining(self) -> JoinGroupRequest:
         """Asks to be in the next generation."""
-        self.settled = False
         metadata = encode_subscription(Subscription(topics=[self.topic]), 1)
-        request = JoinGroupRequest(
+        return JoinGroupRequest(
             group_id=self.group,
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=REBALANCE_MS,
@@ -47,7 +54,6 @@ class ClassicMember(Member):
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
         )
-        self.ask(request, JOIN)
 
     def beat(self) -> None:
         """Asks whether the generation is still the current one."""
@@ -88,10 +94,8 @@ class ClassicMember(Member):
         """Tells everybody's share if it leads, and asks for its own."""
         members = [each.member_id for each in joined.members]
         given = [
-            SyncGroupRequestAssignment(
-                member_id=member_id, assignment=self._share(number, len(members))
-            )
-            for number, member_id in enumerate(members)
+            SyncGroupRequestAssignment(member_id=member_id, assignment=share)
+            for member_id, share in zip(members, self._shares(len(members)), strict=True)
         ]
         request = SyncGroupRequest(
             group_id=self.group,
@@ -103,7 +107,20 @@ class ClassicMember(Member):
         )
         self.ask(request, SYNC)
 
-    def _share(self, number: int, of: int) -> bytes:
-        partitions = list(range(number, self.partitions, of))
-        named = [TopicPartitions(topic=self.topic, partitions=partitions)]
-        return encode_assignment(Assignment(partitions=named))
+    def _shares(self, count: int) -> list[bytes]:
+        return _shares(self.topic, self.partitions, count)
+
+
+@lru_cache(maxsize=2)
+def _shares(topic: str, partitions: int, count: int) -> list[bytes]:
+    """What each of so many members gets."""
+    return [
+        encode_assignment(
+            Assignment(
+                partitions=[
+                    TopicPartitions(topic=topic, partitions=list(range(number, partitions, count)))
+                ]
+            )
+        )
+        for number in range(count)
+    ]
