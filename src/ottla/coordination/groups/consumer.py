@@ -13,7 +13,7 @@ from typing import Final, cast
 from uuid import UUID
 
 from ottla.base.errors import ApiError
-from ottla.cluster.image import NO_SETTINGS, Image, TopicImage
+from ottla.cluster.image import ConfigImage, Image, TopicImage
 from ottla.config.group import GroupConfig, resolve_group
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
@@ -59,7 +59,7 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_overrides", "_own_config", "_topics", "arrivals", "assignment_epoch",
+        "_checked", "_checked_ms", "_own_config", "_own_config_from", "_topics", "arrivals", "assignment_epoch",
         "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
         "metadata_hash", "newcomers", "owners", "resolved", "target", "timers",
     )  # fmt: skip
@@ -94,8 +94,8 @@ class ConsumerGroup:
         self._checked_ms = 0
         self.gathering = consumer_gathering.Gathering()
         self.config = config
-        self._overrides = NO_SETTINGS
-        self._own_config = resolve_group(config, NO_SETTINGS)
+        self._own_config: GroupConfig
+        self._own_config_from: Mapping[str, ConfigImage] | None = None
         self.timers = timers
         self.arrivals = arrivals
         self.history = history
@@ -126,9 +126,10 @@ class ConsumerGroup:
     @property
     def own_config(self) -> GroupConfig:
         """What holds for this group now, its own settings included."""
-        overrides = self.image.group_config(self.group_id)
-        if overrides is not self._overrides:
-            self._overrides, self._own_config = overrides, resolve_group(self.config, overrides)
+        image = self._topics.image
+        if image.group_configs is not self._own_config_from:
+            self._own_config_from = image.group_configs
+            self._own_config = resolve_group(self.config, image.group_config(self.group_id))
         return self._own_config
 
     def static_member(self, instance_id: str | None) -> Member | None:
