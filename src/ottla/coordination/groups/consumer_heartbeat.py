@@ -162,7 +162,16 @@ def _come(
 ) -> Decision:
     """A newcomer is written down, and waits for others."""
     member_id = request.member_id or caller.fresh_id
-    member = _updated(Member(member_id), request, caller)
+    member = Member(
+        member_id=member_id,
+        rack_id=request.rack_id,
+        client_id=caller.client_id,
+        client_host=caller.host,
+        topics=frozenset(request.subscribed_topic_names or ()),
+        pattern=request.subscribed_topic_regex,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        server_assignor=request.server_assignor,
+    )
     group.history.note(group.group_id, now_ms, "joined", member_id)
     group.extend_session(member, now_ms)
     newcomer = consumer_gathering.Newcomer(request, token)
