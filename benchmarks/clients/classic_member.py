@@ -39,9 +39,10 @@ class ClassicMember(Member):
     join_version = JOIN
 
     def prepare(self, count: int) -> None:
-        """Any of them may be the one that assigns."""
+        """Any of them may be the one that assigns; what it is going to own has been seen once."""
         super().prepare(count)
-        self._shares(count)
+        for share in self._shares(count):
+            _owned(share)
 
     def joining(self) -> JoinGroupRequest:
         """Asks to be in the next generation."""
@@ -74,8 +75,7 @@ class ClassicMember(Member):
         if isinstance(answer, JoinGroupResponse) and self._joined(answer):
             self._sync(answer)
         elif isinstance(answer, SyncGroupResponse) and not answer.error_code:
-            parts = decode_assignment(answer.assignment).partitions
-            self.owned = frozenset(number for each in parts for number in each.partitions)
+            self.owned = _owned(answer.assignment)
             self.settled = True
             self.wait_to_beat()
         elif isinstance(answer, HeartbeatResponse) and not answer.error_code:
@@ -109,6 +109,12 @@ class ClassicMember(Member):
 
     def _shares(self, count: int) -> list[bytes]:
         return _shares(self.topic, self.partitions, count)
+
+
+@lru_cache(maxsize=1024)
+def _owned(assignment: bytes) -> frozenset[int]:
+    parts = decode_assignment(assignment).partitions
+    return frozenset(number for each in parts for number in each.partitions)
 
 
 @lru_cache(maxsize=2)

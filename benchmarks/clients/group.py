@@ -69,6 +69,10 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
     group, count = spec["group"], int(spec["members"])
     connections = [connect(spec["bootstrap"]) for _ in range(count)]
     wait_for_coordinator(connections[0], group)
+    for connection in connections:
+        # A socket with a time-out is asked first whether it would block; a client that takes long is part of both
+        # brokers' time.
+        connection.settimeout(None)
     kind = KINDS[spec["protocol"]]
     members = [kind(connection, group, spec["topic"]) for connection in connections]
     for member in members:
