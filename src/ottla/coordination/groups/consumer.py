@@ -59,9 +59,9 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_own_config", "_own_config_from", "_topics", "arrivals", "assignment_epoch",
-        "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
-        "metadata_hash", "newcomers", "owners", "resolved", "target", "timers",
+        "_checked", "_checked_ms", "_own_config", "_own_config_from", "_topics", "_usual", "arrivals",
+        "assignment_epoch", "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history",
+        "instances", "members", "metadata_hash", "newcomers", "owners", "resolved", "target", "timers",
     )  # fmt: skip
 
     type_name = "consumer"
@@ -71,6 +71,7 @@ class ConsumerGroup:
         self,
         group_id: str,
         config: GroupsConfig,
+        usual: GroupConfig,
         timers: Timers,
         arrivals: Arrivals,
         history: History,
@@ -94,7 +95,8 @@ class ConsumerGroup:
         self._checked_ms = 0
         self.gathering = consumer_gathering.Gathering()
         self.config = config
-        self._own_config: GroupConfig
+        # What holds for groups that have no settings of their own, and what holds for this one.
+        self._usual = self._own_config = usual
         self._own_config_from: Mapping[str, ConfigImage] | None = None
         self.timers = timers
         self.arrivals = arrivals
@@ -129,7 +131,8 @@ class ConsumerGroup:
         image = self._topics.image
         if image.group_configs is not self._own_config_from:
             self._own_config_from = image.group_configs
-            self._own_config = resolve_group(self.config, image.group_config(self.group_id))
+            overrides = image.group_config(self.group_id)
+            self._own_config = resolve_group(self.config, overrides) if overrides else self._usual
         return self._own_config
 
     def static_member(self, instance_id: str | None) -> Member | None:
@@ -163,12 +166,11 @@ class ConsumerGroup:
 
     def preferred_assignor(self, members: Iterable[Member]) -> str:
         """What most members ask for; the first of the settings if nobody asks."""
-        votes = Counter(m.server_assignor for m in members if m.server_assignor is not None)
-        return (
-            max(votes, key=lambda name: votes[name])
-            if votes
-            else self.config.group_consumer_assignors[0]
-        )
+        asked = [m.server_assignor for m in members if m.server_assignor is not None]
+        if not asked:
+            return self.config.group_consumer_assignors[0]
+        votes = Counter(asked)
+        return max(votes, key=lambda name: votes[name])
 
     def newcomers_joined(self) -> str:
         """Why an epoch has to begin for those who have come since the last; nothing if nobody has."""
@@ -338,13 +340,13 @@ class ConsumerGroup:
         """Take in a record of this group; None is its tombstone. The group's own tombstone is the shard's affair."""
         if kind is Kind.EPOCH and value is not None:
             epoch = cast(consumer_records.Epoch, value)
-            self.epoch, self.metadata_hash = epoch.epoch, epoch.metadata_hash
-            self.newcomers.clear()
+            self.place_epoch(epoch.epoch, epoch.metadata_hash)
         elif kind is Kind.TARGET_EPOCH:
             target = cast(consumer_records.TargetEpoch | None, value)
-            self.assignment_epoch = -1 if target is None else target.assignment_epoch
-            self.assignment_timestamp_ms = 0 if target is None else target.assignment_timestamp_ms
-            self._remember()
+            if target is None:
+                self.place_target_epoch(-1, 0)
+            else:
+                self.place_target_epoch(target.assignment_epoch, target.assignment_timestamp_ms)
         elif kind is Kind.TARGET:
             target_value = cast(consumer_records.TargetValue | None, value)
             self.place_target(name, None if target_value is None else target_of(target_value))
@@ -355,6 +357,16 @@ class ConsumerGroup:
         elif kind is Kind.PATTERN:
             pattern = cast(consumer_records.PatternValue | None, value)
             self.place_pattern(name, None if pattern is None else Resolved.read(pattern))
+
+    def place_epoch(self, epoch: int, metadata_hash: int) -> None:
+        """The group is in this epoch."""
+        self.epoch, self.metadata_hash = epoch, metadata_hash
+        self.newcomers.clear()
+
+    def place_target_epoch(self, epoch: int, timestamp_ms: int) -> None:
+        """The target assignment is that of this epoch."""
+        self.assignment_epoch, self.assignment_timestamp_ms = epoch, timestamp_ms
+        self._remember()
 
     def _remember(self) -> None:
         """Keep who shall own what in the history, in the bytes that classic consumers know."""

@@ -23,10 +23,8 @@ from ottla.coordination.groups.consumer_member import (
 )
 from ottla.coordination.groups.consumer_records import (
     MEMBER_KINDS,
-    Epoch,
     Kind,
-    TargetEpoch,
-    record,
+    epoch_record,
     tombstone,
 )
 from ottla.coordination.groups.reconciliation import Aim, reconcile
@@ -195,9 +193,8 @@ class Draft:
             why = why or "topics changed"
         if why:
             self.epoch = group.epoch + 1
-            value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
-            written = record(Kind.EPOCH, group.group_id, value)
-            self._say(written, partial(group.replay, Kind.EPOCH, "", value))
+            written = epoch_record(Kind.EPOCH, group.group_id, self.epoch, now_hash)
+            self._say(written, partial(group.place_epoch, self.epoch, now_hash))
             group.history.note(group.group_id, self.now_ms, "rebalance", detail=why)
 
     def introduced(self, member: Member, *, changed: bool) -> str:
@@ -224,9 +221,8 @@ class Draft:
         for member_id, target in targets.items():
             if self._targets.get(member_id) != target:
                 self._say_target(member_id, target)
-        value = TargetEpoch(assignment_epoch=self.epoch, assignment_timestamp_ms=self.now_ms)
-        written = record(Kind.TARGET_EPOCH, group.group_id, value)
-        self._say(written, partial(group.replay, Kind.TARGET_EPOCH, "", value))
+        written = epoch_record(Kind.TARGET_EPOCH, group.group_id, self.epoch, self.now_ms)
+        self._say(written, partial(group.place_target_epoch, self.epoch, self.now_ms))
         self._assignment_epoch, self._targets = self.epoch, targets
 
     def _specs(

@@ -25,6 +25,8 @@ _INT16: Final = struct.Struct(">h")
 _KIND_AND_SIZE: Final = struct.Struct(">hh")
 _VERSION: Final = _INT16.pack(0)
 _CURRENT: Final = struct.Struct(">hiib")
+_EPOCH: Final = struct.Struct(">hi3Bq")
+_EPOCH_ALONE: Final = struct.Struct(">hix")
 
 
 class Kind(IntEnum):
@@ -198,6 +200,12 @@ def encode_value(value: Struct) -> bytes:
     if isinstance(value, MemberValue) and value.classic_member_metadata is None:
         encoded[-len(_NO_TAGS) :] = _NO_CLASSIC_METADATA
     return bytes(encoded)
+
+
+def epoch_record(kind: Kind, group_id: str, epoch: int, tagged: int) -> KeyValue:
+    """An Epoch or a TargetEpoch, as the tables say: a number, and a tagged one of eight bytes that may be left out."""
+    value = _EPOCH.pack(0, epoch, 1, 0, 8, tagged) if tagged else _EPOCH_ALONE.pack(0, epoch)
+    return _key(kind, group_id, ""), value
 
 
 def member_record(kind: Kind, group_id: str, member_id: str, value: bytes) -> KeyValue:

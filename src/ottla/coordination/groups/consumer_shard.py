@@ -76,7 +76,7 @@ def _begin(
     elif isinstance(known, ClassicGroup):
         undo = known.not_converted
     if not opened.records:
-        return decided._replace(replies=[*opened.replies, *decided.replies], undo=undo)
+        return Decision(decided.records, decided.replies, undo=undo, replay=decided.replay)
     return Decision(
         [*opened.records, *decided.records], [*opened.replies, *decided.replies], undo=undo
     )
@@ -113,7 +113,13 @@ def _open(
 def new_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
     """A consumer group without members."""
     return ConsumerGroup(
-        group_id, shard.config, shard.timers, shard.arrivals, shard.history, shard.topics
+        group_id,
+        shard.config,
+        shard.usual_config,
+        shard.timers,
+        shard.arrivals,
+        shard.history,
+        shard.topics,
     )
 
 

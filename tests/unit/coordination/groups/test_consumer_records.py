@@ -20,9 +20,11 @@ from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.consumer_member import MemberState
 from ottla.coordination.groups.consumer_records import (
     CurrentValue,
+    Epoch,
     Kind,
     MemberValue,
     OwnedPartitions,
+    TargetEpoch,
     TargetPartitions,
     TargetValue,
     encode_value,
@@ -84,6 +86,16 @@ def test_what_a_member_owns_is_written_by_hand_as_the_tables_say(
     )
     by_hand = consumer_records.encode_current(epochs, state, assigned, pending)
     assert by_hand == encode_value(value)
+
+
+@given(NUMBERS, st.integers(-(2**63), 2**63 - 1) | st.just(0))
+def test_epochs_are_written_by_hand_as_the_tables_say(epoch: int, tagged: int) -> None:
+    for kind, value in (
+        (Kind.EPOCH, Epoch(epoch=epoch, metadata_hash=tagged)),
+        (Kind.TARGET_EPOCH, TargetEpoch(assignment_epoch=epoch, assignment_timestamp_ms=tagged)),
+    ):
+        by_hand = consumer_records.epoch_record(kind, "g", epoch, tagged)
+        assert by_hand == record(kind, "g", value)
 
 
 @given(st.dictionaries(st.uuids(), st.frozensets(NUMBERS, max_size=200), max_size=3))
