@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from benchmarks.clients.connection import BrokerRefused
@@ -35,11 +36,18 @@ JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
 class ClassicMember(Member):
     """Speaks JoinGroup, SyncGroup and Heartbeat."""
 
-    def join(self) -> None:
+    join_version = JOIN
+
+    def prepare(self, count: int) -> None:
+        """Any of them may be the one that assigns; what it is going to own has been seen once."""
+        super().prepare(count)
+        for share in self._shares(count):
+            _owned(share)
+
+    def joining(self) -> JoinGroupRequest:
         """Asks to be in the next generation."""
-        self.settled = False
         metadata = encode_subscription(Subscription(topics=[self.topic]), 1)
-        request = JoinGroupRequest(
+        return JoinGroupRequest(
             group_id=self.group,
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=REBALANCE_MS,
@@ -47,7 +55,6 @@ class ClassicMember(Member):
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
         )
-        self.ask(request, JOIN)
 
     def beat(self) -> None:
         """Asks whether the generation is still the current one."""
@@ -68,8 +75,7 @@ class ClassicMember(Member):
         if isinstance(answer, JoinGroupResponse) and self._joined(answer):
             self._sync(answer)
         elif isinstance(answer, SyncGroupResponse) and not answer.error_code:
-            parts = decode_assignment(answer.assignment).partitions
-            self.owned = frozenset(number for each in parts for number in each.partitions)
+            self.owned = _owned(answer.assignment)
             self.settled = True
             self.wait_to_beat()
         elif isinstance(answer, HeartbeatResponse) and not answer.error_code:
@@ -88,10 +94,8 @@ class ClassicMember(Member):
         """Tells everybody's share if it leads, and asks for its own."""
         members = [each.member_id for each in joined.members]
         given = [
-            SyncGroupRequestAssignment(
-                member_id=member_id, assignment=self._share(number, len(members))
-            )
-            for number, member_id in enumerate(members)
+            SyncGroupRequestAssignment(member_id=member_id, assignment=share)
+            for member_id, share in zip(members, self._shares(len(members)), strict=True)
         ]
         request = SyncGroupRequest(
             group_id=self.group,
@@ -103,7 +107,26 @@ class ClassicMember(Member):
         )
         self.ask(request, SYNC)
 
-    def _share(self, number: int, of: int) -> bytes:
-        partitions = list(range(number, self.partitions, of))
-        named = [TopicPartitions(topic=self.topic, partitions=partitions)]
-        return encode_assignment(Assignment(partitions=named))
+    def _shares(self, count: int) -> list[bytes]:
+        return _shares(self.topic, self.partitions, count)
+
+
+@lru_cache(maxsize=1024)
+def _owned(assignment: bytes) -> frozenset[int]:
+    parts = decode_assignment(assignment).partitions
+    return frozenset(number for each in parts for number in each.partitions)
+
+
+@lru_cache(maxsize=2)
+def _shares(topic: str, partitions: int, count: int) -> list[bytes]:
+    """What each of so many members gets."""
+    return [
+        encode_assignment(
+            Assignment(
+                partitions=[
+                    TopicPartitions(topic=topic, partitions=list(range(number, partitions, count)))
+                ]
+            )
+        )
+        for number in range(count)
+    ]

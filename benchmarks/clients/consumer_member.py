@@ -20,11 +20,13 @@ JOIN_EPOCH, LEAVE_EPOCH = 0, -1
 class ConsumerMember(Member):
     """Speaks ConsumerGroupHeartbeat."""
 
-    def join(self) -> None:
+    join_version = VERSION
+
+    def joining(self) -> ConsumerGroupHeartbeatRequest:
         """Asks to be let in, owning nothing."""
         self.member_id = str(uuid.uuid4())
         self._topic_id = uuid.UUID(int=0)
-        request = ConsumerGroupHeartbeatRequest(
+        return ConsumerGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=JOIN_EPOCH,
@@ -32,7 +34,6 @@ class ConsumerMember(Member):
             subscribed_topic_names=[self.topic],
             topic_partitions=[],
         )
-        self.ask(request, VERSION)
 
     def beat(self) -> None:
         """Says that it lives, and if that has changed what it owns."""
@@ -63,10 +64,11 @@ class ConsumerMember(Member):
         if answer.error_code:
             raise BrokerRefused(f"a heartbeat was answered with error {answer.error_code}")
         self.generation = answer.member_epoch
-        self.wait_to_beat()
-        if answer.assignment is not None:
-            given = answer.assignment.topic_partitions
-            self._topic_id = given[0].topic_id if given else self._topic_id
-            self.owned = frozenset(number for each in given for number in each.partitions)
-            self.settled = False
-            self.next_beat = 0.0
+        if answer.assignment is None:
+            self.wait_to_beat()
+            return
+        given = answer.assignment.topic_partitions
+        self._topic_id = given[0].topic_id if given else self._topic_id
+        self.owned = frozenset(number for each in given for number in each.partitions)
+        self.settled = False
+        self.beat()

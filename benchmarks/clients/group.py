@@ -13,7 +13,7 @@ from benchmarks.clients.classic_member import ClassicMember
 from benchmarks.clients.connection import connect
 from benchmarks.clients.consumer_member import ConsumerMember
 from benchmarks.clients.coordinator import wait_for_coordinator
-from benchmarks.clients.member import Member
+from benchmarks.clients.member import HEARTBEAT_SECONDS, Member
 from benchmarks.clients.stopwatch import Stopwatch
 
 STABLE_WITHIN_SECONDS = 120.0
@@ -36,16 +36,24 @@ def _run(members: Sequence[Member], partitions: int) -> None:
     for descriptor, member in by_descriptor.items():
         poll.register(descriptor, select.EPOLLIN)
         member.join()
-    deadline = time.monotonic() + STABLE_WITHIN_SECONDS
+    due = time.monotonic()
+    deadline = due + STABLE_WITHIN_SECONDS
     while not _is_stable(members, partitions):
         now = time.monotonic()
         if now > deadline:
             raise TimeoutError(f"the group was not stable within {STABLE_WITHIN_SECONDS:.0f} s")
-        for member in members:
-            member.beat_if_due(now)
-        due = min((member.next_beat for member in members), default=now)
-        for descriptor, _ in poll.poll(min(max(due - now, 0.0), 1.0)):
+        if now >= due:
+            due = _beat(members, now)
+        for descriptor, _ in poll.poll(max(due - now, 0.0)):
             by_descriptor[descriptor].take_answer()
+
+
+def _beat(members: Sequence[Member], now: float) -> float:
+    """Lets everybody say that it lives whose time has come; until when nobody has to again."""
+    for member in members:
+        member.beat_if_due(now)
+    # Whoever gets an answer meanwhile has to no sooner than that.
+    return min(now + HEARTBEAT_SECONDS, *(member.next_beat for member in members))
 
 
 def _rehearse(member: Member, partitions: int) -> None:
@@ -61,10 +69,15 @@ def main(spec: dict[str, Any]) -> dict[str, float]:
     group, count = spec["group"], int(spec["members"])
     connections = [connect(spec["bootstrap"]) for _ in range(count)]
     wait_for_coordinator(connections[0], group)
+    for connection in connections:
+        # A socket with a time-out is asked first whether it would block; a client that takes long is part of both
+        # brokers' time.
+        connection.settimeout(None)
     kind = KINDS[spec["protocol"]]
     members = [kind(connection, group, spec["topic"]) for connection in connections]
     for member in members:
         member.partitions = int(spec["partitions"])
+        member.prepare(count)
     _rehearse(kind(connections[0], f"{group}-rehearsal", spec["topic"]), int(spec["partitions"]))
     with Stopwatch() as watch:
         _run(members, int(spec["partitions"]))

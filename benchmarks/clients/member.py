@@ -7,7 +7,8 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from benchmarks.clients.coordinator import receive, send
+from benchmarks.clients.coordinator import receive
+from ottla.protocol.codec import encode_request
 from ottla.protocol.schema import Request
 
 HEARTBEAT_SECONDS = 0.05
@@ -17,9 +18,13 @@ NEVER = float("inf")
 
 
 class Member(ABC):
-    """One member; `settled` when it knows what it owns and has nothing to tell."""
+    """One member; `settled` when it knows what it owns and has nothing to tell.
+
+    What it says first is encoded before the clock starts.
+    """
 
     partitions = 0
+    join_version: int
 
     def __init__(self, connection: socket.socket, group: str, topic: str) -> None:
         self.connection = connection
@@ -30,10 +35,11 @@ class Member(ABC):
         self.settled = False
         self.next_beat = NEVER
         self._asked: tuple[Request, int] | None = None
+        self._first: tuple[Request, bytearray] | None = None
 
     @abstractmethod
-    def join(self) -> None:
-        """Asks to be let in."""
+    def joining(self) -> Request:
+        """What it says to be let in."""
 
     @abstractmethod
     def beat(self) -> None:
@@ -47,11 +53,28 @@ class Member(ABC):
     def answered(self, answer: Any) -> None:
         """Does what a client does with an answer."""
 
+    def prepare(self, count: int) -> None:
+        """Encodes what it says first; how many they are going to be may matter."""
+        request = self.joining()
+        self._first = request, _encoded(request, self.join_version)
+
+    def join(self) -> None:
+        """Asks to be let in."""
+        self.settled = False
+        if self._first is None:
+            self.ask(self.joining(), self.join_version)
+            return
+        (request, frame), self._first = self._first, None
+        self._send(request, self.join_version, frame)
+
     def ask(self, request: Request, version: int) -> None:
         """Sends a request whose answer comes later."""
+        self._send(request, version, _encoded(request, version))
+
+    def _send(self, request: Request, version: int, frame: bytearray) -> None:
         self.next_beat = NEVER
         self._asked = request, version
-        send(self.connection, request, version)
+        self.connection.sendall(frame)
 
     def take_answer(self) -> None:
         """Reads the answer that has come."""
@@ -68,3 +91,7 @@ class Member(ABC):
         """Sends the heartbeat whose time has come."""
         if now >= self.next_beat:
             self.beat()
+
+
+def _encoded(request: Request, version: int) -> bytearray:
+    return encode_request(request, version, 1, "bench")

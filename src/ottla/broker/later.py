@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ottla.base.errors import ApiError
 from ottla.broker.context import Broker, RequestContext
@@ -14,35 +14,24 @@ from ottla.protocol.codec import encode_response
 from ottla.protocol.schema import Response
 
 
-class _Asked:
-    """Who waits for a coordinator: the handler that asked, and once that has returned the connection."""
+class _Asked(Pending):
+    """The reply of who has asked a coordinator."""
 
-    __slots__ = ("_context", "_frame", "_pending", "_render")
+    __slots__ = ("_context", "_render")
 
     def __init__(
         self, context: RequestContext, render: Callable[[Any], Response | bytearray]
     ) -> None:
+        super().__init__(blocking=False)
         self._context = context
         self._render = render
-        self._frame: bytearray | None = None
-        self._pending: Pending | None = None
 
     def answer(self, value: Any) -> None:
         """Take the answer, of which there is one."""
         frame = self._render(value)
         if not isinstance(frame, bytearray):
             frame = encode_response(frame, self._context.version, self._context.correlation_id)
-        if self._pending is None:
-            self._frame = frame
-        else:
-            self._pending.resolve(frame)
-
-    def reply(self) -> bytearray | Pending:
-        """The frame if the answer is there already."""
-        if self._frame is not None:
-            return self._frame
-        self._pending = Pending(blocking=False)
-        return self._pending
+        self.resolve(frame)
 
 
 def ask(
@@ -54,12 +43,12 @@ def ask(
 
     The reply does not block: what the request changes is in place, or waits for others, when `submit` returns.
     """
-    reply = ask_raw(context, submit, render)
-    if isinstance(reply, Pending):
-        return reply
-    pending = Pending(blocking=False)
-    pending.resolve(reply)
-    return pending
+    asked = _Asked(context, render)
+    try:
+        submit(asked.answer)
+    except ApiError as refused:
+        asked.answer(refused)
+    return asked
 
 
 def ask_raw(
@@ -68,12 +57,8 @@ def ask_raw(
     render: Callable[[Any], Response | bytearray],
 ) -> bytearray | Pending:
     """The same for a raw handler: the frame itself, where there is nothing to wait for."""
-    asked = _Asked(context, render)
-    try:
-        submit(asked.answer)
-    except ApiError as refused:
-        asked.answer(refused)
-    return asked.reply()
+    asked = ask(context, submit, render)
+    return cast(bytearray, asked.buffers) if asked.done else asked
 
 
 async def answer_of(broker: Broker, submit: Callable[[Token], None]) -> Any:

@@ -6,6 +6,8 @@ who ask who owns what, and to carry a group from one protocol to the other.
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ottla.base.errors import ProtocolError
@@ -17,6 +19,8 @@ CONSUMER: Final = "consumer"
 """The protocol type of consumers."""
 
 _LAST_KNOWN: Final = 3
+_VERSION_AND_COUNT: Final = struct.Struct(">hi")
+_NO_USER_DATA: Final = struct.pack(">i", -1)
 
 
 class _Version(Struct):
@@ -67,6 +71,15 @@ def encode_assignment(assignment: Assignment, version: int = 0) -> bytes:
     encoder(_Version, 0, False)(_Version(version=version), out)
     encoder(Assignment, min(version, _LAST_KNOWN), False)(assignment, out)
     return bytes(out)
+
+
+def encode_partitions(partitions: Iterable[tuple[str, Sequence[int]]], version: int = 0) -> bytes:
+    """An assignment without user data; by hand, since an epoch of a consumer group has one for each member."""
+    parts = [
+        struct.pack(f">h{len(name)}si{len(numbers)}i", len(name), name, len(numbers), *numbers)
+        for name, numbers in ((topic.encode(), numbers) for topic, numbers in partitions)
+    ]
+    return _VERSION_AND_COUNT.pack(version, len(parts)) + b"".join(parts) + _NO_USER_DATA
 
 
 def encode_subscription(subscription: Subscription, version: int = _LAST_KNOWN) -> bytes:

@@ -12,6 +12,7 @@ from ottla.protocol.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
+    encode_partitions,
     encode_subscription,
     subscribed_topics,
 )
@@ -32,6 +33,18 @@ def test_an_assignment_is_read_as_it_was_written() -> None:
     found = decode_assignment(encode_assignment(Assignment(partitions=OWNED)))
     assert [(each.topic, each.partitions) for each in found.partitions] == [("t", [0, 2])]
     assert decode_assignment(b"").partitions == []
+
+
+@given(
+    st.dictionaries(st.text(max_size=9), st.lists(st.integers(0, 2**31 - 1), max_size=5)),
+    st.integers(0, 99),
+)
+def test_an_assignment_written_by_hand_is_as_the_tables_say(
+    partitions: dict[str, list[int]], version: int
+) -> None:
+    rows = [TopicPartitions(topic=name, partitions=found) for name, found in partitions.items()]
+    expected = encode_assignment(Assignment(partitions=rows), version)
+    assert encode_partitions(partitions.items(), version) == expected
 
 
 def test_a_newer_version_is_read_as_far_as_it_is_known() -> None:

@@ -203,7 +203,7 @@ class ClassicGroup(RememberedGroup):
         self._extend_session(member, effects.now_ms)
         self._history.note(self.group_id, effects.now_ms, "replaced", member_id, f"was {former}")
         if self.state is STABLE and self._is_served_as_before(member, wanted):
-            effects.records.append(self._record(effects.now_ms))
+            self._write(effects)
             skips = caller.version >= FIRST_WITH_SKIP_ASSIGNMENT
             leads = self.members.leader_id == member_id
             answer = answers.joined(self, member, with_members=skips and leads)
@@ -289,7 +289,7 @@ class ClassicGroup(RememberedGroup):
             )
             self._remove(member, effects)
         if not len(self.members):
-            effects.records.append(self._record(effects.now_ms, self._next_generation()))
+            self._write(effects, self._next_generation())
             effects.undo = self._not_emptied
         elif not self.members.elect_leader():
             # Static members alone, and none has come: they keep their places.
@@ -367,7 +367,7 @@ class ClassicGroup(RememberedGroup):
             self._extend_session(member, effects.now_ms)
             for token in self.members.release_sync(member):
                 effects.reply(token, answers.synced(self, member.assignment))
-        effects.records.append(self._record(effects.now_ms))
+        self._write(effects)
         effects.undo = self._not_assigned
 
     def _not_assigned(self, refused: ApiError, now_ms: int) -> Decision:

@@ -13,7 +13,7 @@ from typing import Final, cast
 from uuid import UUID
 
 from ottla.base.errors import ApiError
-from ottla.cluster.image import NO_SETTINGS, Image, TopicImage
+from ottla.cluster.image import ConfigImage, Image, TopicImage
 from ottla.config.group import GroupConfig, resolve_group
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import Decision, KeyValue, Token
@@ -44,7 +44,7 @@ from ottla.protocol.apis.heartbeat import HeartbeatRequest
 from ottla.protocol.apis.join_group import JoinGroupRequest
 from ottla.protocol.apis.leave_group import MemberIdentity
 from ottla.protocol.apis.sync_group import SyncGroupRequest
-from ottla.protocol.consumer_protocol import CONSUMER, Assignment, encode_assignment
+from ottla.protocol.consumer_protocol import CONSUMER, encode_partitions
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Struct
 
@@ -59,9 +59,9 @@ class ConsumerGroup:
     """One group whose members are assigned partitions by the coordinator."""
 
     __slots__ = (
-        "_checked", "_checked_ms", "_overrides", "_own_config", "_owners", "_topics", "arrivals", "assignment_epoch",
-        "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history", "instances", "members",
-        "metadata_hash", "newcomers", "resolved", "target", "timers",
+        "_checked", "_checked_ms", "_own_config", "_own_config_from", "_topics", "_usual", "arrivals",
+        "assignment_epoch", "assignment_timestamp_ms", "config", "epoch", "gathering", "group_id", "history",
+        "instances", "members", "metadata_hash", "newcomers", "owners", "resolved", "target", "timers",
     )  # fmt: skip
 
     type_name = "consumer"
@@ -71,6 +71,7 @@ class ConsumerGroup:
         self,
         group_id: str,
         config: GroupsConfig,
+        usual: GroupConfig,
         timers: Timers,
         arrivals: Arrivals,
         history: History,
@@ -88,14 +89,15 @@ class ConsumerGroup:
         self.instances: dict[str, str] = {}
         # Members that want topics, are in no target assignment, and have come since the epoch began.
         self.newcomers: set[str] = set()
-        self._owners: dict[UUID, dict[int, str]] = {}
+        self.owners: dict[UUID, dict[int, str]] = {}
         # Soft: the topics that the subscriptions were last compared with, and when.
         self._checked: Mapping[str, TopicImage] | None = None
         self._checked_ms = 0
         self.gathering = consumer_gathering.Gathering()
         self.config = config
-        self._overrides = NO_SETTINGS
-        self._own_config = resolve_group(config, NO_SETTINGS)
+        # What holds for groups that have no settings of their own, and what holds for this one.
+        self._usual = self._own_config = usual
+        self._own_config_from: Mapping[str, ConfigImage] | None = None
         self.timers = timers
         self.arrivals = arrivals
         self.history = history
@@ -126,15 +128,17 @@ class ConsumerGroup:
     @property
     def own_config(self) -> GroupConfig:
         """What holds for this group now, its own settings included."""
-        overrides = self.image.group_config(self.group_id)
-        if overrides is not self._overrides:
-            self._overrides, self._own_config = overrides, resolve_group(self.config, overrides)
+        image = self._topics.image
+        if image.group_configs is not self._own_config_from:
+            self._own_config_from = image.group_configs
+            overrides = image.group_config(self.group_id)
+            self._own_config = resolve_group(self.config, overrides) if overrides else self._usual
         return self._own_config
 
-    def configure(self, config: GroupsConfig) -> None:
+    def configure(self, config: GroupsConfig, usual: GroupConfig) -> None:
         """Other settings are in force for all groups."""
-        self.config = config
-        self._own_config = resolve_group(config, self._overrides)
+        self.config, self._usual = config, usual
+        self._own_config_from = None
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has this instance id."""
@@ -144,11 +148,11 @@ class ConsumerGroup:
 
     def has_owner(self, topic_id: UUID, partition: int) -> bool:
         """Whether a member owns a partition, or has yet to give it up."""
-        return partition in self._owners.get(topic_id, NOTHING)
+        return partition in self.owners.get(topic_id, NOTHING)
 
     def owner(self, topic_id: UUID, partition: int) -> str | None:
         """The one member that owns a partition, or has yet to give it up."""
-        return self._owners.get(topic_id, {}).get(partition)
+        return self.owners.get(topic_id, {}).get(partition)
 
     def target_for(self, member: Member) -> Partitions:
         """What a member shall own; a static member that came back gets what its former self should have."""
@@ -167,12 +171,11 @@ class ConsumerGroup:
 
     def preferred_assignor(self, members: Iterable[Member]) -> str:
         """What most members ask for; the first of the settings if nobody asks."""
-        votes = Counter(m.server_assignor for m in members if m.server_assignor is not None)
-        return (
-            max(votes, key=lambda name: votes[name])
-            if votes
-            else self.config.group_consumer_assignors[0]
-        )
+        asked = [m.server_assignor for m in members if m.server_assignor is not None]
+        if not asked:
+            return self.config.group_consumer_assignors[0]
+        votes = Counter(asked)
+        return max(votes, key=lambda name: votes[name])
 
     def newcomers_joined(self) -> str:
         """Why an epoch has to begin for those who have come since the last; nothing if nobody has."""
@@ -343,13 +346,13 @@ class ConsumerGroup:
         """Take in a record of this group; None is its tombstone. The group's own tombstone is the shard's affair."""
         if kind is Kind.EPOCH and value is not None:
             epoch = cast(consumer_records.Epoch, value)
-            self.epoch, self.metadata_hash = epoch.epoch, epoch.metadata_hash
-            self.newcomers.clear()
+            self.place_epoch(epoch.epoch, epoch.metadata_hash)
         elif kind is Kind.TARGET_EPOCH:
             target = cast(consumer_records.TargetEpoch | None, value)
-            self.assignment_epoch = -1 if target is None else target.assignment_epoch
-            self.assignment_timestamp_ms = 0 if target is None else target.assignment_timestamp_ms
-            self._remember()
+            if target is None:
+                self.place_target_epoch(-1, 0)
+            else:
+                self.place_target_epoch(target.assignment_epoch, target.assignment_timestamp_ms)
         elif kind is Kind.TARGET:
             target_value = cast(consumer_records.TargetValue | None, value)
             self.place_target(name, None if target_value is None else target_of(target_value))
@@ -361,6 +364,16 @@ class ConsumerGroup:
             pattern = cast(consumer_records.PatternValue | None, value)
             self.place_pattern(name, None if pattern is None else Resolved.read(pattern))
 
+    def place_epoch(self, epoch: int, metadata_hash: int) -> None:
+        """The group is in this epoch."""
+        self.epoch, self.metadata_hash = epoch, metadata_hash
+        self.newcomers.clear()
+
+    def place_target_epoch(self, epoch: int, timestamp_ms: int) -> None:
+        """The target assignment is that of this epoch."""
+        self.assignment_epoch, self.assignment_timestamp_ms = epoch, timestamp_ms
+        self._remember()
+
     def _remember(self) -> None:
         """Keep who shall own what in the history, in the bytes that classic consumers know."""
         owners = tuple(
@@ -369,7 +382,7 @@ class ConsumerGroup:
                 member.instance_id,
                 member.client_id,
                 member.client_host,
-                encode_assignment(Assignment(partitions=by_name(target, self.image))),
+                encode_partitions(by_name(target, self.image)),
             )
             for member_id, target in self.target.items()
             if (member := self.members.get(member_id)) is not None
@@ -426,18 +439,18 @@ class ConsumerGroup:
         self.members[member_id] = after
         for owned in (after.assigned, after.pending_revocation):
             for topic_id, partitions in owned.items():
-                self._owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+                self.owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
 
     def _disown(self, member: Member) -> None:
         """Free what a member owned, unless somebody else has it by now."""
         for owned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in owned.items():
-                owners = self._owners.get(topic_id, {})
+                owners = self.owners.get(topic_id, {})
                 for partition in partitions:
                     if owners.get(partition) == member.member_id:
                         del owners[partition]
-                if topic_id in self._owners and not owners:
-                    del self._owners[topic_id]
+                if topic_id in self.owners and not owners:
+                    del self.owners[topic_id]
 
     def place_pattern(self, pattern: str, matched: Resolved | None) -> None:
         """A pattern matches these topics."""

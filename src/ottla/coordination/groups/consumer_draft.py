@@ -23,10 +23,8 @@ from ottla.coordination.groups.consumer_member import (
 )
 from ottla.coordination.groups.consumer_records import (
     MEMBER_KINDS,
-    Epoch,
     Kind,
-    TargetEpoch,
-    record,
+    epoch_record,
     tombstone,
 )
 from ottla.coordination.groups.reconciliation import Aim, reconcile
@@ -46,6 +44,11 @@ if TYPE_CHECKING:
 class Draft:
     """What a request makes of a group."""
 
+    __slots__ = (
+        "_assignment_epoch", "_changed", "_ids_by_names", "_resolved", "_taken_over", "_takes", "_targets", "epoch",
+        "group", "now_ms", "records",
+    )  # fmt: skip
+
     def __init__(self, group: ConsumerGroup, now_ms: int) -> None:
         self.group = group
         self.now_ms = now_ms
@@ -60,6 +63,7 @@ class Draft:
         self._resolved: Mapping[str, Resolved] = group.resolved
         self._assignment_epoch = group.assignment_epoch
         self._targets: Mapping[str, Partitions] = group.target
+        self._ids_by_names: dict[frozenset[str], frozenset[UUID]] = {}
 
     def replay(self) -> None:
         """The records are in the log: the group is as they say."""
@@ -194,9 +198,8 @@ class Draft:
             why = why or "topics changed"
         if why:
             self.epoch = group.epoch + 1
-            value = Epoch(epoch=self.epoch, metadata_hash=now_hash)
-            written = record(Kind.EPOCH, group.group_id, value)
-            self._say(written, partial(group.replay, Kind.EPOCH, "", value))
+            written = epoch_record(Kind.EPOCH, group.group_id, self.epoch, now_hash)
+            self._say(written, partial(group.place_epoch, self.epoch, now_hash))
             group.history.note(group.group_id, self.now_ms, "rebalance", detail=why)
 
     def introduced(self, member: Member, *, changed: bool) -> str:
@@ -223,28 +226,35 @@ class Draft:
         for member_id, target in targets.items():
             if self._targets.get(member_id) != target:
                 self._say_target(member_id, target)
-        value = TargetEpoch(assignment_epoch=self.epoch, assignment_timestamp_ms=self.now_ms)
-        written = record(Kind.TARGET_EPOCH, group.group_id, value)
-        self._say(written, partial(group.replay, Kind.TARGET_EPOCH, "", value))
+        written = epoch_record(Kind.TARGET_EPOCH, group.group_id, self.epoch, self.now_ms)
+        self._say(written, partial(group.place_target_epoch, self.epoch, self.now_ms))
         self._assignment_epoch, self._targets = self.epoch, targets
 
     def _specs(
         self, members: Mapping[str, Member]
     ) -> tuple[dict[UUID, int], dict[str, MemberSpec]]:
         """The topics that anybody wants, with their partitions, and all members as the assignors see them."""
-        image, ids_by_names = self.group.image, dict[frozenset[str], frozenset[UUID]]()
-        specs = {}
-        for member_id, member in members.items():
-            names = topics_of(member, self._resolved)
-            if names not in ids_by_names:
-                ids_by_names[names] = ids_of(names, image)
-            given = self._targets.get(member_id, {})
-            specs[member_id] = MemberSpec(ids_by_names[names], given, member.instance_id)
-        wanted = sorted(name for name in frozenset().union(*ids_by_names) if name in image.topics)
+        image = self.group.image
+        specs = {
+            member_id: MemberSpec(
+                self._ids_of(member), self._targets.get(member_id, {}), member.instance_id
+            )
+            for member_id, member in members.items()
+        }
+        names = self.group.names(members.values(), self._resolved)
+        wanted = sorted(name for name in names if name in image.topics)
         topics = {
             image.topics[name].topic_id: len(image.topics[name].partitions) for name in wanted
         }
         return topics, specs
+
+    def _ids_of(self, member: Member) -> frozenset[UUID]:
+        """The topics that a member subscribes to and that exist; most want what others want."""
+        names = topics_of(member, self._resolved)
+        ids = self._ids_by_names.get(names)
+        if ids is None:
+            ids = self._ids_by_names[names] = ids_of(names, self.group.image)
+        return ids
 
     def settle(
         self, member: Member, claimed: Mapping[UUID, Collection[int]] | None, *, changed: bool
@@ -256,8 +266,8 @@ class Draft:
         aim = Aim(
             epoch=self._assignment_epoch,
             target=self._targets.get(member.member_id, {}),
-            subscribed=ids_of(topics_of(member, self._resolved), group.image),
-            has_owner=group.has_owner,
+            subscribed=self._ids_of(member),
+            owners=group.owners,
             claimed=claimed,
             subscription_changed=changed,
         )

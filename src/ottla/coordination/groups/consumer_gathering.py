@@ -27,7 +27,7 @@ GATHER: Final = "gather"
 ALONE_MS: Final = 1
 TOGETHER_MS: Final = 3
 LONGEST_MS: Final = 200
-TOLD_AT_ONCE: Final = 20
+TOLD_AT_ONCE: Final = 50
 """Of a large group as many get their answer in one turn of the loop."""
 
 

@@ -95,7 +95,13 @@ def heartbeat(
     """Join, stay in or leave a group; answered with a ConsumerGroupHeartbeatResponse, or refused by ApiError."""
     if request.member_epoch < JOIN_EPOCH:
         return _leave(group, request, token, now_ms)
+    member = group.members.get(request.member_id)
+    if member is not None and _stays(group, request, caller, member, now_ms):
+        group.extend_session(member, now_ms)
+        return Decision(replies=((token, _answer(group, member, None)),))
     group.refuse_if_full(request.member_id)
+    if member is None and may_gather and _is_newcomer(request):
+        return _come(group, request, caller, token, now_ms)
     draft = Draft(group, now_ms)
     claimed = _claimed(request)
     before = _find(draft, request, request.member_id or caller.fresh_id, claimed)
@@ -122,6 +128,63 @@ def heartbeat(
         group.watch_revocation(member, now_ms)
     told = answer(group, request, before, member)
     return Decision(draft.records, ((token, told),), undo=group.not_written, replay=draft.replay)
+
+
+def _stays(
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    member: Member,
+    now_ms: int,
+) -> bool:
+    """Whether a member is where it shall be and nothing has changed, as with nearly all heartbeats."""
+    return (
+        request.member_epoch == member.epoch == group.epoch
+        and member.is_reconciled_to(group.assignment_epoch)
+        and (request.instance_id is None or group.static_member(request.instance_id) is member)
+        and _says_nothing_new(member, request, caller)
+        and not group.newcomers
+        and not group.is_stale(now_ms)
+    )
+
+
+def _is_newcomer(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether somebody who is not known joins and is nobody's former self; whose topics are not to be looked for."""
+    return (
+        request.member_epoch == JOIN_EPOCH
+        and request.instance_id is None
+        and not request.subscribed_topic_regex
+    )
+
+
+def _come(
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    token: Token,
+    now_ms: int,
+) -> Decision:
+    """A newcomer is written down, and waits for others."""
+    member_id = request.member_id or caller.fresh_id
+    member = Member(
+        member_id=member_id,
+        rack_id=request.rack_id,
+        client_id=caller.client_id,
+        client_host=caller.host,
+        topics=frozenset(request.subscribed_topic_names or ()),
+        pattern=request.subscribed_topic_regex,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        server_assignor=request.server_assignor,
+    )
+    group.history.note(group.group_id, now_ms, "joined", member_id)
+    group.extend_session(member, now_ms)
+    newcomer = consumer_gathering.Newcomer(request, token)
+    consumer_gathering.wait(group, member_id, newcomer, now_ms)
+    return Decision(
+        (member.subscription_record(group.group_id),),
+        undo=partial(_not_written, group, member_id),
+        replay=partial(group.place_member, member),
+    )
 
 
 def _not_written(group: ConsumerGroup, member_id: str, refused: ApiError, now_ms: int) -> Decision:
@@ -245,6 +308,12 @@ def answer(
                 for topic_id, partitions in member.assigned.items()
             ]
         )
+    return _answer(group, member, assignment)
+
+
+def _answer(
+    group: ConsumerGroup, member: Member, assignment: Assignment | None
+) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
@@ -17,9 +18,11 @@ from ottla.coordination.groups.consumer_records import (
     Kind,
     MemberValue,
     OwnedPartitions,
-    TargetPartitions,
     TargetValue,
-    record,
+    encode_current,
+    encode_target,
+    encode_value,
+    member_record,
 )
 from ottla.coordination.groups.members import Protocols
 
@@ -101,6 +104,19 @@ class Member(NamedTuple):
             epoch = self.pending_revocation.get(topic_id, {}).get(partition)
         return epoch
 
+    def moved(
+        self,
+        epoch: int,
+        previous_epoch: int,
+        state: MemberState,
+        assigned: Owned,
+        pending_revocation: Owned,
+    ) -> Member:
+        """The same member in another epoch, or with other partitions."""
+        moved = (epoch, previous_epoch, state, assigned, pending_revocation)
+        # Not _replace, which takes three times as long.
+        return tuple.__new__(Member, self[: -len(moved)] + moved)
+
     def released(self) -> Member:
         """A static member that goes for a while: its place and its partitions wait for it."""
         since_zero = {
@@ -112,38 +128,14 @@ class Member(NamedTuple):
 
     def subscription_record(self, group_id: str) -> KeyValue:
         """What it said of itself, for the log."""
-        classic = None
-        if self.classic is not None:
-            classic = ClassicMember(
-                session_timeout_ms=self.classic.session_timeout_ms,
-                supported_protocols=[
-                    ClassicProtocol(name=name, metadata=data)
-                    for name, data in self.classic.protocols
-                ],
-            )
-        value = MemberValue(
-            instance_id=self.instance_id,
-            rack_id=self.rack_id,
-            client_id=self.client_id,
-            client_host=self.client_host,
-            subscribed_topic_names=sorted(self.topics),
-            subscribed_topic_regex=self.pattern,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
-            server_assignor=self.server_assignor,
-            classic_member_metadata=classic,
-        )
-        return record(Kind.MEMBER, group_id, value, self.member_id)
+        said = _encode_said(self[_SAID])
+        return member_record(Kind.MEMBER, group_id, self.member_id, said)
 
     def current_record(self, group_id: str) -> KeyValue:
         """What it owns, for the log."""
-        value = CurrentValue(
-            member_epoch=self.epoch,
-            previous_member_epoch=self.previous_epoch,
-            state=self.state,
-            assigned_partitions=_written(self.assigned),
-            partitions_pending_revocation=_written(self.pending_revocation),
-        )
-        return record(Kind.CURRENT, group_id, value, self.member_id)
+        epochs = self.epoch, self.previous_epoch
+        value = encode_current(epochs, self.state, self.assigned, self.pending_revocation)
+        return member_record(Kind.CURRENT, group_id, self.member_id, value)
 
     def with_subscription(self, value: MemberValue) -> Member:
         """The member after such a record."""
@@ -184,15 +176,39 @@ class Member(NamedTuple):
         )
 
 
+_SAID: Final = slice(Member._fields.index("instance_id"), Member._fields.index("epoch"))
+"""What a member says of itself, among its fields."""
+
+
+@lru_cache(maxsize=4)
+def _encode_said(said: tuple[Any, ...]) -> bytes:
+    """Few, since they may be large; members that start together say the same."""
+    member = Member("", *said)
+    classic = None
+    if member.classic is not None:
+        classic = ClassicMember(
+            session_timeout_ms=member.classic.session_timeout_ms,
+            supported_protocols=[
+                ClassicProtocol(name=name, metadata=data) for name, data in member.classic.protocols
+            ],
+        )
+    value = MemberValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topics),
+        subscribed_topic_regex=member.pattern,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=classic,
+    )
+    return encode_value(value)
+
+
 def target_record(group_id: str, member_id: str, target: Partitions) -> KeyValue:
     """What a member shall own, for the log."""
-    value = TargetValue(
-        topic_partitions=[
-            TargetPartitions(topic_id=topic_id, partitions=sorted(partitions))
-            for topic_id, partitions in target.items()
-        ]
-    )
-    return record(Kind.TARGET, group_id, value, member_id)
+    return member_record(Kind.TARGET, group_id, member_id, encode_target(target))
 
 
 def target_of(value: TargetValue) -> Partitions:
@@ -203,17 +219,6 @@ def target_of(value: TargetValue) -> Partitions:
 def owned_since(partitions: Partitions, epoch: int) -> Owned:
     """Partitions that are owned since one and the same epoch."""
     return {topic_id: dict.fromkeys(sorted(found), epoch) for topic_id, found in partitions.items()}
-
-
-def _written(owned: Owned) -> list[OwnedPartitions]:
-    return [
-        OwnedPartitions(
-            topic_id=topic_id,
-            partitions=list(partitions),
-            assignment_epochs=list(partitions.values()),
-        )
-        for topic_id, partitions in owned.items()
-    ]
 
 
 def _read(written: Iterable[OwnedPartitions]) -> Owned:

@@ -8,8 +8,9 @@ record with the topics it matches. Values are of version 0, all flexible; keys a
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -18,10 +19,14 @@ from ottla.coordination.decision import KeyValue
 from ottla.protocol.decoders import decoder
 from ottla.protocol.encoders import encoder
 from ottla.protocol.schema import Struct, array, blob, int8, int32, int64, nested, string, uuid
+from ottla.protocol.varint import write_unsigned_varint
 
 _INT16: Final = struct.Struct(">h")
 _KIND_AND_SIZE: Final = struct.Struct(">hh")
 _VERSION: Final = _INT16.pack(0)
+_CURRENT: Final = struct.Struct(">hiib")
+_EPOCH: Final = struct.Struct(">hi3Bq")
+_EPOCH_ALONE: Final = struct.Struct(">hix")
 
 
 class Kind(IntEnum):
@@ -185,11 +190,52 @@ def decode_value(kind: Kind, value: bytes) -> Struct | None:
 
 def record(kind: Kind, group_id: str, value: Struct, name: str = "") -> KeyValue:
     """The record that says `value` of a group, a member or a pattern."""
+    return _key(kind, group_id, name), encode_value(value)
+
+
+def encode_value(value: Struct) -> bytes:
+    """A value as the tables say."""
     encoded = bytearray(_VERSION)
     encoder(type(value), 0, True)(value, encoded)
     if isinstance(value, MemberValue) and value.classic_member_metadata is None:
         encoded[-len(_NO_TAGS) :] = _NO_CLASSIC_METADATA
-    return _key(kind, group_id, name), bytes(encoded)
+    return bytes(encoded)
+
+
+def epoch_record(kind: Kind, group_id: str, epoch: int, tagged: int) -> KeyValue:
+    """An Epoch or a TargetEpoch, as the tables say: a number, and a tagged one of eight bytes that may be left out."""
+    value = _EPOCH.pack(0, epoch, 1, 0, 8, tagged) if tagged else _EPOCH_ALONE.pack(0, epoch)
+    return _key(kind, group_id, ""), value
+
+
+def member_record(kind: Kind, group_id: str, member_id: str, value: bytes) -> KeyValue:
+    """The record that says of a member what is encoded already."""
+    return _key(kind, group_id, member_id), value
+
+
+def encode_target(target: Mapping[UUID, Collection[int]]) -> bytes:
+    """A TargetValue, as the tables say; by hand, since an epoch has one for each member."""
+    parts = [_VERSION, _length(len(target))]
+    for topic_id, partitions in target.items():
+        parts += (topic_id.bytes, _numbers(sorted(partitions)), _NO_TAGS)
+    parts.append(_NO_TAGS)
+    return b"".join(parts)
+
+
+def encode_current(
+    epochs: tuple[int, int],
+    state: int,
+    assigned: Mapping[UUID, Mapping[int, int]],
+    pending_revocation: Mapping[UUID, Mapping[int, int]],
+) -> bytes:
+    """A CurrentValue, likewise; of the epochs the first is the member's, the second the one before."""
+    parts = [_CURRENT.pack(0, *epochs, state)]
+    for owned in (assigned, pending_revocation):
+        parts.append(_length(len(owned)))
+        for topic_id, partitions in owned.items():
+            parts += (topic_id.bytes, _numbers(partitions), _tagged_numbers(partitions.values()))
+    parts.append(_NO_TAGS)
+    return b"".join(parts)
 
 
 def tombstone(kind: Kind, group_id: str, name: str = "") -> KeyValue:
@@ -216,6 +262,37 @@ def group_tombstones(
 def _key(kind: Kind, group_id: str, name: str) -> bytes:
     """As the tables say; by hand, since it is done for every record."""
     key = _KIND_AND_SIZE.pack(kind, len(group := group_id.encode())) + group
-    if kind in _WITH_MEMBER:
+    if name or kind in _WITH_MEMBER:
         key += _INT16.pack(len(member := name.encode())) + member
     return key
+
+
+def _numbers(numbers: Collection[int]) -> bytes:
+    """An array of numbers."""
+    length, pack = _run(len(numbers))
+    return length + pack(*numbers)
+
+
+def _tagged_numbers(numbers: Collection[int]) -> bytes:
+    """The tagged fields of what has one of them, number 0, an array of numbers; it is left out if there are none."""
+    if not numbers:
+        return _NO_TAGS
+    field = _numbers(numbers)
+    return b"\1\0" + _varint(len(field)) + field
+
+
+@lru_cache(maxsize=1024)
+def _run(count: int) -> tuple[bytes, Callable[..., bytes]]:
+    """What is before an array of so many numbers, and what packs these."""
+    return _length(count), struct.Struct(f">{count}i").pack
+
+
+def _length(count: int) -> bytes:
+    return _varint(count + 1)
+
+
+@lru_cache(maxsize=1024)
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    write_unsigned_varint(out, number)
+    return bytes(out)

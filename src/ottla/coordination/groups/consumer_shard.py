@@ -12,7 +12,7 @@ from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.consumer_member import JOIN_EPOCH
 from ottla.coordination.groups.consumer_records import Kind
-from ottla.coordination.groups.group import Caller
+from ottla.coordination.groups.group import Caller, Group
 from ottla.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from ottla.protocol.errors import ErrorCode
 
@@ -42,18 +42,27 @@ def heartbeat(
     """Join, stay in or leave a group; answered with a ConsumerGroupHeartbeatResponse."""
     try:
         consumer_heartbeat.check_request(request, caller.version, shard.config)
-        opened = _open(shard, request)
-        known = shard.groups.get(request.group_id)
-        decided = consumer_heartbeat.heartbeat(
-            opened.group,
-            request,
-            caller,
-            token,
-            now_ms,
-            may_gather=opened.fresh or known is opened.group,
-        )
+        group = shard.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return consumer_heartbeat.heartbeat(group, request, caller, token, now_ms)
+        return _begin(shard, group, request, caller, token, now_ms)
     except ApiError as refused:
         return refuse(token, refused.code, refused.message)
+
+
+def _begin(
+    shard: GroupShard,
+    known: Group | None,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    token: Token,
+    now_ms: int,
+) -> Decision:
+    """The first heartbeat of a consumer group, in the place of the group of this name that is known, if any."""
+    opened = _open(shard, known, request)
+    decided = consumer_heartbeat.heartbeat(
+        opened.group, request, caller, token, now_ms, may_gather=opened.fresh
+    )
     if opened.records:
         # Members that came along from a classic group begin a session here.
         opened.group.loaded(now_ms)
@@ -67,7 +76,7 @@ def heartbeat(
     elif isinstance(known, ClassicGroup):
         undo = known.not_converted
     if not opened.records:
-        return decided._replace(replies=[*opened.replies, *decided.replies], undo=undo)
+        return Decision(decided.records, decided.replies, undo=undo, replay=decided.replay)
     return Decision(
         [*opened.records, *decided.records], [*opened.replies, *decided.replies], undo=undo
     )
@@ -81,11 +90,10 @@ def _not_written(
     return undo(refused, now_ms)
 
 
-def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
+def _open(
+    shard: GroupShard, group: Group | None, request: ConsumerGroupHeartbeatRequest
+) -> _Opened:
     group_id = request.group_id
-    group = shard.groups.get(group_id)
-    if isinstance(group, ConsumerGroup):
-        return _Opened(group, [], [])
     if request.member_epoch != JOIN_EPOCH:
         why = "not found" if group is None else "is not a consumer group"
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
@@ -105,7 +113,13 @@ def _open(shard: GroupShard, request: ConsumerGroupHeartbeatRequest) -> _Opened:
 def new_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
     """A consumer group without members."""
     return ConsumerGroup(
-        group_id, shard.config, shard.timers, shard.arrivals, shard.history, shard.topics
+        group_id,
+        shard.config,
+        shard.usual_config,
+        shard.timers,
+        shard.arrivals,
+        shard.history,
+        shard.topics,
     )
 
 

@@ -11,12 +11,7 @@ from ottla.coordination.decision import KeyValue
 from ottla.coordination.groups.consumer_member import Member, Owned, Partitions
 from ottla.coordination.groups.members import Protocols
 from ottla.coordination.groups.records import GroupMember, GroupValue, group_record
-from ottla.protocol.consumer_protocol import (
-    CONSUMER,
-    Assignment,
-    TopicPartitions,
-    encode_assignment,
-)
+from ottla.protocol.consumer_protocol import CONSUMER, encode_partitions
 
 if TYPE_CHECKING:
     from ottla.coordination.groups.consumer import ConsumerGroup
@@ -91,15 +86,13 @@ def classic_assignment(member: Member, image: Image) -> bytes:
     """What a member owns, as consumers of the classic protocol read it, in the version that it writes."""
     [(_, subscription), *_] = _protocols(member)
     version = int.from_bytes(subscription[:2], "big", signed=True)
-    return encode_assignment(
-        Assignment(partitions=by_name(member.assigned, image)), max(version, 0)
-    )
+    return encode_partitions(by_name(member.assigned, image), max(version, 0))
 
 
-def by_name(owned: Owned | Partitions, image: Image) -> list[TopicPartitions]:
+def by_name(owned: Owned | Partitions, image: Image) -> list[tuple[str, list[int]]]:
     """Partitions by the names of their topics; those of a topic that is gone are left out."""
     return [
-        TopicPartitions(topic=topic.name, partitions=sorted(partitions))
+        (topic.name, sorted(partitions))
         for topic_id, partitions in owned.items()
         if (topic := image.topics_by_id.get(topic_id)) is not None
     ]

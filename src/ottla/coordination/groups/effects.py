@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ottla.base.errors import ApiError
@@ -11,13 +12,14 @@ from ottla.coordination.decision import Decision, KeyValue, Token, Undo
 class Effects:
     """What a step of a machine brings about, at the time it is taken."""
 
-    __slots__ = ("now_ms", "records", "replies", "undo")
+    __slots__ = ("now_ms", "records", "replay", "replies", "undo")
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
         self.records: list[KeyValue] = []
         self.replies: list[tuple[Token, Any]] = []
         self.undo: Undo | None = None
+        self.replay: Callable[[], None] | None = None
 
     def reply(self, token: Token, value: Any) -> None:
         """Answer somebody."""
@@ -29,4 +31,4 @@ class Effects:
 
     def decision(self) -> Decision:
         """All of it."""
-        return Decision(self.records, self.replies, undo=self.undo)
+        return Decision(self.records, self.replies, None, self.undo, self.replay)

@@ -87,7 +87,8 @@ class History:
         self._size += _size_of_event(event)
         if len(events) > EVENTS_PER_GROUP:
             self._size -= _size_of_event(events.popleft())
-        self._shrink()
+        if self._size > SIZE:
+            self._shrink()
 
     def assigned(self, group_id: str, generation: Generation) -> None:
         """A generation has got its assignment; a static member that came back replaces the same generation."""
@@ -100,7 +101,8 @@ class History:
         self._size += _size_of(generation)
         if len(generations) > GENERATIONS_PER_GROUP:
             self._size -= _size_of(generations.popleft())
-        self._shrink()
+        if self._size > SIZE:
+            self._shrink()
 
     def events(self, group_id: str) -> tuple[Event, ...]:
         """The oldest first."""

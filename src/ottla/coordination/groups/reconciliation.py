@@ -6,7 +6,7 @@ assignment and get what is free. What others have not given up is withheld, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
@@ -27,7 +27,8 @@ class Aim(NamedTuple):
     epoch: int
     target: Partitions
     subscribed: Collection[UUID]
-    has_owner: Callable[[UUID, int], bool]
+    # What anybody owns, or has yet to give up.
+    owners: Mapping[UUID, Mapping[int, str]]
     # What the member says that it owns; None if it did not say.
     claimed: Mapping[UUID, Collection[int]] | None
     subscription_changed: bool = False
@@ -59,6 +60,8 @@ def reconcile(member: Member, aim: Aim) -> Member:
 
 
 def _advance(member: Member, aim: Aim) -> Member:
+    if not member.assigned and not member.pending_revocation:
+        return _begin(member, aim)
     kept, revoked, free, withheld = _difference(member, aim)
     if revoked and _claims_any(revoked, aim):
         return member._replace(
@@ -71,13 +74,24 @@ def _advance(member: Member, aim: Aim) -> Member:
     for topic_id, partitions in free.items():
         since = dict(kept.get(topic_id, {})) | dict.fromkeys(partitions, aim.epoch)
         assigned[topic_id] = dict(sorted(since.items()))
-    after = member._replace(
-        state=MemberState.UNRELEASED_PARTITIONS if withheld else MemberState.STABLE,
-        epoch=aim.epoch,
-        previous_epoch=member.epoch,
-        assigned=assigned,
-        pending_revocation=NOTHING,
-    )
+    state = MemberState.UNRELEASED_PARTITIONS if withheld else MemberState.STABLE
+    after = member.moved(aim.epoch, member.epoch, state, assigned, NOTHING)
+    return member if after == member else after
+
+
+def _begin(member: Member, aim: Aim) -> Member:
+    """The same for one that owns nothing, and so has nothing to keep or to give up: it gets what is free."""
+    assigned: dict[UUID, Mapping[int, int]] = {}
+    state = MemberState.STABLE
+    for topic_id, target in aim.target.items():
+        if topic_id not in aim.subscribed:
+            continue
+        free = target.difference(aim.owners.get(topic_id, ()))
+        if len(free) < len(target):
+            state = MemberState.UNRELEASED_PARTITIONS
+        if free:
+            assigned[topic_id] = dict.fromkeys(sorted(free), aim.epoch)
+    after = member.moved(aim.epoch, member.epoch, state, assigned, NOTHING)
     return member if after == member else after
 
 
@@ -108,7 +122,7 @@ def _difference(member: Member, aim: Aim) -> _Difference:
 def _is_taken(member: Member, aim: Aim, topic_id: UUID, partition: int) -> bool:
     """Whether somebody else still owns it; what the member itself was about to give up is its own."""
     own = member.pending_revocation.get(topic_id, {})
-    return partition not in own and aim.has_owner(topic_id, partition)
+    return partition not in own and partition in aim.owners.get(topic_id, {})
 
 
 def _obey_subscription(member: Member, aim: Aim) -> Member:

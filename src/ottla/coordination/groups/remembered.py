@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import KeyValue, Token
 from ottla.coordination.groups.arrivals import Arrivals
+from ottla.coordination.groups.effects import Effects
 from ottla.coordination.groups.history import Generation, History, Owner
 from ottla.coordination.groups.members import Member, Roster
 from ottla.coordination.groups.offset_requests import Commit
@@ -75,9 +77,11 @@ class RememberedGroup:
 
     # ----------------------------------------------------------------------- remembered
 
-    def _record(self, now_ms: int, generation: int | None = None) -> KeyValue:
-        """The group as it shall be remembered: its members and what they were given."""
-        return group_record(self.group_id, self.value(now_ms, generation))
+    def _write(self, effects: Effects, generation: int | None = None) -> None:
+        """Have the group remembered as it is: its members and what they were given."""
+        value = self.value(effects.now_ms, generation)
+        effects.records.append(group_record(self.group_id, value))
+        effects.replay = partial(self.replay, value)
 
     def value(self, now_ms: int, generation: int | None = None) -> GroupValue:
         """What the log is to hold of the group."""

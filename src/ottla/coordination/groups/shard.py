@@ -8,7 +8,8 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.base.units import MINUTE_MS
-from ottla.cluster.image import Delta
+from ottla.cluster.image import NO_SETTINGS, Delta
+from ottla.config.group import resolve_group
 from ottla.config.groups import GroupsConfig
 from ottla.coordination.decision import (
     Decision,
@@ -48,6 +49,7 @@ class GroupShard:
 
     def __init__(self, config: GroupsConfig, topics: Topics) -> None:
         self.config = config
+        self.usual_config = resolve_group(config, NO_SETTINGS)
         self.topics = topics
         self.groups: dict[str, Group] = {}
         self.timers = Timers()
@@ -64,9 +66,10 @@ class GroupShard:
     def configure(self, config: GroupsConfig) -> None:
         """Other settings are in force; of those that may change, classic groups have none."""
         self.config = config
+        self.usual_config = resolve_group(config, NO_SETTINGS)
         for group in self.groups.values():
             if isinstance(group, ConsumerGroup):
-                group.configure(config)
+                group.configure(config, self.usual_config)
 
     # ------------------------------------------------------------------ classic requests
 

@@ -6,8 +6,11 @@ that joins a consumer group and is left alone in it; a classic group that a cons
 """
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ottla.base.errors import ProtocolError
 from ottla.config.groups import GroupsConfig
@@ -15,7 +18,18 @@ from ottla.coordination.groups import consumer_records
 from ottla.coordination.groups.classic import ClassicGroup
 from ottla.coordination.groups.consumer import ConsumerGroup
 from ottla.coordination.groups.consumer_member import MemberState
-from ottla.coordination.groups.consumer_records import CurrentValue, Kind, MemberValue, record
+from ottla.coordination.groups.consumer_records import (
+    CurrentValue,
+    Epoch,
+    Kind,
+    MemberValue,
+    OwnedPartitions,
+    TargetEpoch,
+    TargetPartitions,
+    TargetValue,
+    encode_value,
+    record,
+)
 from ottla.coordination.groups.records import key_version
 from ottla.coordination.groups.shard import GroupShard
 from ottla.coordination.groups.topics import Topics
@@ -41,6 +55,57 @@ def test_what_kafka_wrote_is_read_and_written_again_to_the_byte() -> None:
         assert decoded is not None
         assert record(named.kind, named.group_id, decoded, named.name) == (key, value)
     assert kinds == set(Kind)
+
+
+NUMBERS = st.integers(0, 2**31 - 1)
+OWNED = st.dictionaries(st.uuids(), st.dictionaries(NUMBERS, NUMBERS, max_size=200), max_size=3)
+
+
+def rows(owned: dict[UUID, dict[int, int]]) -> list[OwnedPartitions]:
+    return [
+        OwnedPartitions(
+            topic_id=topic_id, partitions=list(since), assignment_epochs=list(since.values())
+        )
+        for topic_id, since in owned.items()
+    ]
+
+
+@given(st.tuples(NUMBERS, NUMBERS), st.integers(0, 127), OWNED, OWNED)
+def test_what_a_member_owns_is_written_by_hand_as_the_tables_say(
+    epochs: tuple[int, int],
+    state: int,
+    assigned: dict[UUID, dict[int, int]],
+    pending: dict[UUID, dict[int, int]],
+) -> None:
+    value = CurrentValue(
+        member_epoch=epochs[0],
+        previous_member_epoch=epochs[1],
+        state=state,
+        assigned_partitions=rows(assigned),
+        partitions_pending_revocation=rows(pending),
+    )
+    by_hand = consumer_records.encode_current(epochs, state, assigned, pending)
+    assert by_hand == encode_value(value)
+
+
+@given(NUMBERS, st.integers(-(2**63), 2**63 - 1) | st.just(0))
+def test_epochs_are_written_by_hand_as_the_tables_say(epoch: int, tagged: int) -> None:
+    for kind, value in (
+        (Kind.EPOCH, Epoch(epoch=epoch, metadata_hash=tagged)),
+        (Kind.TARGET_EPOCH, TargetEpoch(assignment_epoch=epoch, assignment_timestamp_ms=tagged)),
+    ):
+        by_hand = consumer_records.epoch_record(kind, "g", epoch, tagged)
+        assert by_hand == record(kind, "g", value)
+
+
+@given(st.dictionaries(st.uuids(), st.frozensets(NUMBERS, max_size=200), max_size=3))
+def test_what_a_member_shall_own_is_written_by_hand_as_the_tables_say(
+    target: dict[UUID, frozenset[int]],
+) -> None:
+    parts = [TargetPartitions(topic_id=t, partitions=sorted(found)) for t, found in target.items()]
+    assert consumer_records.encode_target(target) == encode_value(
+        TargetValue(topic_partitions=parts)
+    )
 
 
 def replayed(count: int) -> GroupShard:

@@ -35,15 +35,17 @@ def _assign_equals(members: Mapping[str, MemberSpec], topics: Mapping[UUID, int]
     wanted = next(iter(members.values())).topics
     partition_counts = {t: n for t, n in topics.items() if t in wanted}
     share, extra = divmod(sum(partition_counts.values()), len(members))
-    loads: dict[str, int] = {}
+    loads = dict.fromkeys(members, 0)
     taken: dict[UUID, set[int]] = {topic_id: set() for topic_id in partition_counts}
-    for member_id in sorted(members, key=lambda m: (-_size(members[m]), m)):
+    owning = [member_id for member_id, spec in members.items() if spec.given]
+    for member_id in sorted(owning, key=lambda m: (-_size(members[m]), m)):
         room = share + (extra > 0)
         loads[member_id] = _keep(members[member_id], held[member_id], partition_counts, taken, room)
         extra -= loads[member_id] > share
     loose = _loose(partition_counts, taken)
+    in_order = sorted(members)
     for limit in (share, share + 1):
-        for member_id in sorted(members):
+        for member_id in in_order:
             if limit > share and not extra:
                 break
             need = max(limit - loads[member_id], 0)
@@ -83,8 +85,9 @@ def _loose(
     partition_counts: Mapping[UUID, int], taken: Mapping[UUID, set[int]]
 ) -> Iterator[tuple[UUID, int]]:
     for topic_id, count in partition_counts.items():
+        gone = taken[topic_id]
         for partition in range(count):
-            if partition not in taken[topic_id]:
+            if partition not in gone:
                 yield topic_id, partition
 
 
