@@ -74,8 +74,8 @@ class _Hosted(Generic[S]):
     """
 
     __slots__ = (
-        "failed", "leader_epoch", "loaded", "partition", "quiet", "shard", "timer", "timer_ms",
-        "unavailable", "waiting",
+        "failed", "leader_epoch", "loaded", "partition", "quiet", "sets_timer", "shard", "timer",
+        "timer_ms", "unavailable", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +90,8 @@ class _Hosted(Generic[S]):
         self.quiet = Quiet(partial(when_quiet, self))
         self.timer: asyncio.TimerHandle | None = None
         self.timer_ms: int | None = None
+        # Whether it will be set at the end of this turn of the loop.
+        self.sets_timer = False
         # Replies that wait for the high watermark, in the order of their offsets.
         self.waiting: deque[tuple[int, Token, Any]] = deque()
 
@@ -247,33 +249,41 @@ class Coordinator(Generic[S]):
         hosted = self._hosted.get(index)
         if hosted is not None and hosted.loaded:
             hosted.shard.replay_marker(producer_id, committed)
-            self._set_timer(hosted)
+            self._set_timer_soon(hosted)
 
     def _find(self, key: str) -> _Hosted[S]:
+        count = self.partition_count
+        hosted = self._hosted.get(partition_for(key, count)) if count else None
+        if (
+            hosted is not None
+            and hosted.loaded
+            and hosted.partition.is_leader
+            and self._is_current()
+        ):
+            return hosted
+        raise self._why_not(key)
+
+    def _why_not(self, key: str) -> ApiError:
+        """What keeps this broker from being the coordinator of `key`."""
         index = self.partition_of(key)
         if index is None:
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{self.topic} does not exist yet")
-        return self._loaded(index)
-
-    def _loaded(self, index: int) -> _Hosted[S]:
+            return ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{self.topic} does not exist yet")
         if not self._is_current():
             # Another broker may be the coordinator by now: what this one would say may be out of date.
-            raise ApiError(
+            return ApiError(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker has lost touch with its cluster"
             )
         hosted = self._hosted.get(index)
         if hosted is None or not hosted.partition.is_leader:
-            raise ApiError(
+            return ApiError(
                 ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is not led by this broker"
             )
-        if hosted.loaded:
-            return hosted
         if hosted.unavailable:
-            raise ApiError(
+            return ApiError(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE,
                 f"{self.topic}-{index} cannot be read: {hosted.unavailable}",
             )
-        raise ApiError(
+        return ApiError(
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{index} is being loaded"
         )
 
@@ -299,7 +309,7 @@ class Coordinator(Generic[S]):
                 for key, value in decision.records:
                     hosted.shard.replay(key, value, decision.transactional)
         self._reply(hosted, decision.replies)
-        self._set_timer(hosted)
+        self._set_timer_soon(hosted)
 
     def _append(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
         partition = hosted.partition
@@ -343,7 +353,16 @@ class Coordinator(Generic[S]):
                 )
             token(value)
 
+    def _set_timer_soon(self, hosted: _Hosted[S]) -> None:
+        """When all that has arrived is decided: whoever asked need not wait for it, and once is enough."""
+        if not hosted.sets_timer:
+            hosted.sets_timer = True
+            asyncio.get_running_loop().call_soon(self._set_timer, hosted)
+
     def _set_timer(self, hosted: _Hosted[S]) -> None:
+        hosted.sets_timer = False
+        if hosted.failed:
+            return
         if hosted.shard.waits_for_quiet():
             hosted.quiet.watch()
         deadline_ms, timer_ms = hosted.shard.next_deadline_ms(), hosted.timer_ms
@@ -364,13 +383,8 @@ class Coordinator(Generic[S]):
             if hosted.loaded:
                 hosted.shard.clock_was_set(by_ms, now_ms)
                 hosted.timer_ms = None
-        # Not now: whoever has just read the clock may be about to set a timer, for a deadline as it was before.
-        asyncio.get_running_loop().call_soon(self._set_timers)
-
-    def _set_timers(self) -> None:
-        for hosted in self._hosted.values():
-            if hosted.loaded:
-                self._set_timer(hosted)
+                # Not now: whoever has just read the clock may be about to decide.
+                self._set_timer_soon(hosted)
 
     def _tick(self, hosted: _Hosted[S]) -> None:
         hosted.timer, hosted.timer_ms = None, None
