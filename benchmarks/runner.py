@@ -91,12 +91,13 @@ class Runner:
                 scenario.clean_up(broker)
 
     def _warmed(self, scenario: Scenario, broker: Contestant) -> bool:
-        """Prepares the broker and does a run that does not count."""
+        """Prepares the broker and does the runs that do not count."""
         with self._reporting(scenario, broker) as outcome:
             scenario.prepare(broker, self.plan.scale)
-            if scenario.warms and not self.plan.scale.quick:
+            if scenario.warming_runs and not self.plan.scale.quick:
                 _say(f"{scenario.name}: warming {broker.name}")
-                scenario.measure(broker, self.plan.scale)
+                for _ in range(scenario.warming_runs):
+                    scenario.measure(broker, self.plan.scale)
         return outcome.succeeded
 
     def _run_fresh(self, scenario: Scenario) -> None:

@@ -32,6 +32,9 @@ _numbers = count(1)
 class GroupUntilStable(Scenario):
     """Members that come all at once, until each owns its share."""
 
+    # A run keeps a broker busy for milliseconds: after one, a JVM has compiled next to nothing of what it takes.
+    warming_runs = 15
+
     def __init__(self, name: str, members: int, protocol: str) -> None:
         title = f"{protocol} group of {members} until stable"
         row = Row(name, title, "ms", GROUP, higher_is_better=False, goal=HALF)

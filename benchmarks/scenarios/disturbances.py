@@ -58,7 +58,7 @@ class Disturbance(Scenario):
     """A steady producer, one topic of three replicas, and something that happens to a broker."""
 
     part = Part.CLUSTER
-    warms = False
+    warming_runs = 0
     max_runs = 3
     producer: dict[str, Any] = PRODUCER
 

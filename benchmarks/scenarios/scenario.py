@@ -47,8 +47,8 @@ class Scenario(ABC):
 
     part = Part.SINGLE
     """One broker, one for each core, or a cluster."""
-    warms = True
-    """Whether a run that does not count goes before those that do."""
+    warming_runs = 1
+    """How many runs that do not count go before those that do."""
     max_runs: int | None = None
     """A cap for scenarios too long to repeat as often as the others."""
     fresh_broker = False

@@ -211,7 +211,7 @@ def steepest(seconds: list[float]) -> float:
 class ArrivalToOutput(SparkScenario):
     """From a record's arrival to the output of its batch, while batches follow one another as fast as they can."""
 
-    warms = False
+    warming_runs = 0
     max_runs = 3
 
     def __init__(self, name: str) -> None:
