@@ -313,9 +313,10 @@ class Coordinator(Generic[S]):
 
     def _append(self, hosted: _Hosted[S], decision: Decision, now_ms: int) -> None:
         partition = hosted.partition
-        partition.check_in_sync()
+        if partition.leadership is not None:
+            partition.check_in_sync()
         header, batch = encode(decision.records, decision.transactional, now_ms)
-        if len(batch) > partition.log.config.max_message_bytes:
+        if len(batch) > partition.log.max_message_bytes:
             self._check_sizes(partition, decision)
         validated: ValidatedBatch = tuple.__new__(
             ValidatedBatch, (header, memoryview(batch), NO_TIMESTAMP)
@@ -324,7 +325,7 @@ class Coordinator(Generic[S]):
 
     def _check_sizes(self, partition: Partition, decision: Decision) -> None:
         """As in Kafka, nothing is remembered that is larger than a record of the topic may be."""
-        limit = partition.log.config.max_message_bytes
+        limit = partition.log.max_message_bytes
         largest = max(len(key) + len(value or b"") for key, value in decision.records)
         if largest > limit:
             raise ApiError(
@@ -461,7 +462,7 @@ class Coordinator(Generic[S]):
 def _append_together(partition: Partition, writes: Sequence[Repeated[Any]], now_ms: int) -> bool:
     """Append one batch; False if it cannot be, and then nothing has been."""
     batch = encode_together([write.record for write in writes], now_ms)
-    if len(batch[1]) > partition.log.config.max_message_bytes:
+    if len(batch[1]) > partition.log.max_message_bytes:
         return False
     try:
         partition.append(batch, now_ms)

@@ -81,6 +81,7 @@ class Log:
         "high_watermark",
         "last_flush_ms",
         "log_dir",
+        "max_message_bytes",
         "producers",
         "recovery_point",
         "segments",
@@ -164,6 +165,7 @@ class Log:
     def config(self, config: LogConfig) -> None:
         self._config = config
         self._segment_bytes = config.segment_bytes
+        self.max_message_bytes = config.max_message_bytes
         self._index_interval = config.index_interval_bytes
         self._flush_messages = config.flush_messages
         self.syncs_every_batch = config.flush_messages == 1
