@@ -11,6 +11,7 @@ from struct import Struct
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from ottla.base.log import logger
 from ottla.broker import metrics
 from ottla.broker.context import RequestContext
 from ottla.broker.reply import HELD, Reply
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     # Who asks, by which number its answer is known, and what it commits.
     _Asked: TypeAlias = tuple[Connection, int, RepeatedCommit]
+
+log = logger(__name__)
 
 FIRST_VERSION: Final = 6
 FIRST_FLEXIBLE: Final = 8
@@ -101,9 +104,19 @@ class CommitsTogether:
         """Carry out whatever has come in this turn, and let its connections go on."""
         self._turn_has_commits = False
         waiting, self._waiting = self._waiting, []
-        if waiting:
-            for (connection, _, _), reply in zip(waiting, self._carry_out(waiting), strict=True):
-                connection.answer(reply)
+        if not waiting:
+            return
+        try:
+            replies = self._carry_out(waiting)
+        except Exception:
+            # Nobody foresaw it: whoever waits sees a hang-up, and does not wait for good.
+            metrics.UNEXPECTED_FAILURES.value += 1
+            log.exception("commits failed", commits=len(waiting))
+            for connection, _, _ in waiting:
+                connection.abort()
+            return
+        for (connection, _, _), reply in zip(waiting, replies, strict=True):
+            connection.answer(reply)
 
     def _carry_out(self, asked: Sequence[_Asked]) -> list[Reply]:
         began = perf_counter()

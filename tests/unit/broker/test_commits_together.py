@@ -256,6 +256,23 @@ def test_what_the_coordinator_does_not_write_at_once_is_asked_as_any_commit() ->
     asyncio.run(story())
 
 
+def test_a_flaw_of_the_coordinator_leaves_nobody_waiting() -> None:
+    async def story() -> None:
+        office, askers = Office(), [Answered() for _ in range(3)]
+        frames = [frame_of(commit_of(f"g{number}", 6), 9) for number in range(3)]
+        for each in frames:
+            office.keep(each)
+        replies = [take(office, *each) for each in zip(frames, askers, strict=True)]
+        office.groups = cast(Any, None)
+        before = metrics.UNEXPECTED_FAILURES.value
+        await asyncio.sleep(0)
+        assert replies[1:] == [HELD, HELD]
+        assert [asker.aborted for asker in askers] == [False, True, True]
+        assert metrics.UNEXPECTED_FAILURES.value == before + 1
+
+    asyncio.run(story())
+
+
 def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     office = Office()
     monkeypatch.setattr(commits_together, "_MOST_KNOWN", 3)
