@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 
 from benchmarks.clients import run_client
@@ -89,13 +90,15 @@ class Commits(Scenario):
         return Measured(values, {speed.name: result["busy"]})
 
 
-class Transactions(Scenario):
+class TransactionsPerSecond(Scenario):
     """One producer, one transaction after another."""
 
-    def __init__(self, name: str, records: int) -> None:
-        title = f"transactions of {records} record{'s' if records > 1 else ''}"
+    client: str
+    """The program that is the producer."""
+
+    def __init__(self, name: str, title: str, **task: int) -> None:
         super().__init__(name, (Row(name, title, "txn/s", GROUP, goal=TWICE),))
-        self.records = records
+        self.task = task
 
     def measure(self, broker: Contestant, scale: Scale) -> Measured:
         """Counts transactions for some seconds."""
@@ -103,36 +106,39 @@ class Transactions(Scenario):
             spec = {
                 "bootstrap": broker.bootstrap,
                 "topic": topic,
-                "records": self.records,
                 "value_size": VALUE_SIZE,
                 "seconds": scale.seconds(SECONDS),
+                **self.task,
             }
-            result = run_client("transactions", spec)
+            result = run_client(self.client, spec)
+            self.check(broker, topic, result)
         speed = result["transactions"] / result["seconds"]
         return Measured({self.name: speed}, {self.name: result["busy"]})
 
+    def check(self, broker: Contestant, topic: str, result: Mapping[str, float]) -> None:
+        """Fails if the log does not hold what was acknowledged."""
 
-class EncodedTransactions(Scenario):
-    """The same with requests encoded beforehand: the client costs next to nothing, the broker is the limit."""
+
+class Transactions(TransactionsPerSecond):
+    """A producer of librdkafka."""
+
+    client = "transactions"
+
+    def __init__(self, name: str, records: int) -> None:
+        title = f"transactions of {records} record{'s' if records > 1 else ''}"
+        super().__init__(name, title, records=records)
+
+
+class EncodedTransactions(TransactionsPerSecond):
+    """Requests encoded beforehand: the client costs next to nothing, the broker is the limit."""
+
+    client = "encoded_transactions"
 
     def __init__(self, name: str, version: int) -> None:
         of_version = f" of version {version}" if version > 1 else ""
         title = f"transactions{of_version} of 1 record, encoded beforehand"
-        super().__init__(name, (Row(name, title, "txn/s", GROUP, goal=TWICE),))
-        self.version = version
+        super().__init__(name, title, version=version)
 
-    def measure(self, broker: Contestant, scale: Scale) -> Measured:
-        """Counts transactions for some seconds, and checks that each left its record and its marker."""
-        with temporary_topic(broker.bootstrap) as topic:
-            spec = {
-                "bootstrap": broker.bootstrap,
-                "topic": topic,
-                "version": self.version,
-                "value_size": VALUE_SIZE,
-                "seconds": scale.seconds(SECONDS),
-            }
-            result = run_client("encoded_transactions", spec)
-            # The last marker may follow its acknowledgement.
-            wait_for_records(broker.bootstrap, topic, 2 * result["acknowledged"])
-        speed = result["transactions"] / result["seconds"]
-        return Measured({self.name: speed}, {self.name: result["busy"]})
+    def check(self, broker: Contestant, topic: str, result: Mapping[str, float]) -> None:
+        """Each left its record and its marker; the last marker may follow its acknowledgement."""
+        wait_for_records(broker.bootstrap, topic, 2 * int(result["acknowledged"]))

@@ -1,7 +1,7 @@
 """Commits that come again are taken for what they are, the same with another offset, and carried out together."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -136,10 +136,6 @@ def take(office: Office, frame: memoryview, by: Answered | None = None) -> Reply
     return office.commits.take(cast(Connection, by or Answered()), frame)
 
 
-def known_positions(office: Office) -> Iterator[tuple[OffsetCommitRequest, bool]]:
-    return ((request, commit.waits) for commit, request in office.known.items())
-
-
 @given(requests, requests, versions, st.integers(0, 9), st.sampled_from([b"", b"\1\5\3\0\0\0"]))
 def test_what_is_taken_is_what_the_frame_says(
     first: OffsetCommitRequest, other: OffsetCommitRequest, version: int, offset: int, tags: bytes
@@ -151,7 +147,6 @@ def test_what_is_taken_is_what_the_frame_says(
         again = decoded(frame_of(first, version))
         again.topics[0].partitions[0].committed_offset = offset
         for request in (again, other):
-            office.image.topics = {TOPIC.name: TOPIC}
             frame = frame_of(request, version)
             if take(office, frame) is not None:
                 sent = decoded(frame)
@@ -203,7 +198,7 @@ def test_the_first_of_a_turn_is_answered_at_once_and_the_others_together() -> No
             assert [len(asker.replies) for asker in askers] == [0, turn, turn, turn, turn]
         assert askers[3].replies[0] == b"LEN!\0\0\0\3kept"
         assert requests_so_far() == counted + 10
-        assert not any(waits for _, waits in known_positions(office))
+        assert not any(commit.waits for commit in office.known)
 
     asyncio.run(story())
 
