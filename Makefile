@@ -14,7 +14,7 @@ KILLS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint unit faults simulation spark-kills spark-memory bench conformance conformance-go docs clean
+.PHONY: help up test test-compiled lint unit wheels faults simulation spark-kills spark-memory bench conformance conformance-go docs clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,9 +57,21 @@ faults: $(VENV)/.dev ## what can fail fails, under a checker (RUNS=5 OPERATIONS=
 	@test -n "$(FAULTS)" || OTTLA_FAULTS=1 $(BIN)/pytest -m faults --no-header -q
 	@$(BIN)/python -m tests.faults --runs $(RUNS) --operations $(OPERATIONS) $(FAULTS)
 
+# Two kinds of wheels: any machine can run the one, the other is compiled for machines like this one.
+wheels: $(VENV)/.run ## both wheels, in dist/
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@OTTLA_COMPILE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist
+
+test-compiled: $(VENV)/.dev ## the tests, against the package as a wheel for this platform has it
+	@package=$$($(BIN)/python -m tools.compiled) && PYTHONPATH=$$package $(BIN)/pytest -m 'not interpreted' \
+	  --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
+
+# As it is installed from a wheel; INTERPRETED=1 measures the sources, and needs no C compiler.
 bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+	@package=$$($(if $(INTERPRETED),,$(BIN)/python -m tools.compiled)) \
+	  && PYTHONPATH=$$package $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 simulation: $(VENV)/.dev ## three brokers in one process: thousands of seeds, and brokers that break a rule (SEEDS=4000)
 	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),4000) --processes 2

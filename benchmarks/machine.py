@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import platform
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import confluent_kafka
 
+from ottla._version import __version__, is_compiled
 from tools import apache_kafka
 
 
@@ -45,7 +45,4 @@ def _memory_gib() -> float:
 
 
 def _ottla_version() -> str:
-    try:
-        return version("ottla")
-    except PackageNotFoundError:
-        return "unreleased"
+    return f"{__version__}, {'compiled' if is_compiled() else 'interpreted'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LAST_LINES = 15
@@ -23,11 +23,17 @@ def require(what: str, programs: Sequence[str], advice: str) -> None:
         )
 
 
-def run(command: Sequence[str], directory: Path, failed: str) -> str:
+def run(
+    command: Sequence[str],
+    directory: Path,
+    failed: str,
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """What a command prints; BuildFailed, with the last of it, if it fails."""
     done = subprocess.run(
         command,
         cwd=directory,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@
 #   bash, zsh, fish    the shells whose completion is tested
 #   e2fsprogs, mount   mkfs.ext4, losetup and mount, for the power-cut and full-disk tests
 #   nftables, iproute2   partitions of the network in namespaces, for make faults
+#   gcc, libc6-dev     compile what a wheel has compiled
 #   default-jdk-headless, maven   Java 17 and the way to Kafka's own tools
 set -eu
 
@@ -24,6 +25,7 @@ need losetup mount
 need mount mount
 need nft nftables
 need ip iproute2
+need gcc "gcc libc6-dev"
 need java default-jdk-headless
 need mvn maven
 

@@ -11,6 +11,7 @@ from tools.render_docs import DOCS, PAGES
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("page", PAGES)
 def test_generated_pages_are_up_to_date(page: str) -> None:
     assert (DOCS / f"{page}.md").read_text("utf-8") == PAGES[page](), "run make docs"

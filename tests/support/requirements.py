@@ -30,6 +30,7 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "bash": (lambda: _has("bash"), "bash: apt-get install bash"),
     "zsh": (lambda: _has("zsh"), "zsh: apt-get install zsh"),
     "fish": (lambda: _has("fish"), "fish: apt-get install fish"),
+    "gcc": (lambda: _has("gcc"), "a C compiler: apt-get install gcc libc6-dev"),
     "mkfs.ext4": (lambda: _has("mkfs.ext4"), "mkfs.ext4: apt-get install e2fsprogs"),
     "losetup": (lambda: _has("losetup"), "losetup: apt-get install mount"),
     "nft": (lambda: _has("nft"), "nft: apt-get install nftables"),

@@ -50,6 +50,7 @@ def test_every_promise_is_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert report.valid, f"{report}\nthe history is in {tmp_path}"
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_is_caught(mutant: str, tmp_path: Path) -> None:
     names, expected = CAUGHT_BY[mutant]

@@ -334,6 +334,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._feed(memoryview(held), len(held))
             except (ProtocolError, CloseConnection) as why:
                 self.refuse(why)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """Read from the socket again, unless there is still something to go on with."""
         if self._held is None and not self._reading and self._transport is not None:
             self._reading = True
             self._transport.resume_reading()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
-from ottla._version import __version__
+from ottla._version import __version__, is_compiled
 from ottla.base.errors import OttlaError
 from ottla.cli.catalogue import ALONE, NOUNS, Noun, load
 
@@ -61,6 +61,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+class _Version(argparse.Action):
+    """Tells the version, and whether this is a wheel with compiled modules."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"ottla {__version__}{' (compiled)' if is_compiled() else ''}")
+        parser.exit()
+
+
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """What was typed; `run` does it, `prog` is its name. Ends the process where it makes no sense."""
     arguments, rest = parser_for(words).parse_known_args(words)
@@ -72,7 +80,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def parser_for(words: Sequence[str]) -> Parser:
     """A parser of everything, of which only what was typed is filled in."""
     root = Parser(prog="ottla", description=_DESCRIPTION, epilog=_EXAMPLES)
-    root.add_argument("--version", action="version", version=f"ottla {__version__}")
+    root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )

@@ -33,6 +33,8 @@ def package_files() -> dict[str, Path]:
         root = _package_root(name)
         files = (path for path in root.rglob("*") if path.is_file())
         found.update({str(path.relative_to(root.parent)): path for path in files})
+        # Where ottla came as a wheel with compiled modules, this is what they are in.
+        found.update({path.name: path for path in root.parent.glob(f"{name}__mypyc.*")})
     for name in DISTRIBUTIONS:
         found.update(_distribution_files(name))
     return {name: path for name, path in sorted(found.items()) if _is_needed(name)}

@@ -189,7 +189,7 @@ class Log:
             return 0
         written = sum(segment.size_bytes for segment in self._unchecked) + self._active.size_bytes
         segment, position = self._checked
-        return written - (position if segment in (*self._unchecked, self._active) else 0)
+        return written - (position if segment is self._active or segment in self._unchecked else 0)
 
     @property
     def wants_sync(self) -> bool:

@@ -30,6 +30,8 @@ from ottla.protocol.apis.offset_commit import (
 from ottla.protocol.codec import decode_request, encode_request
 from ottla.protocol.header import parse_request_header
 
+pytestmark = pytest.mark.interpreted
+
 TOPIC = TopicImage("t", UUID(int=7), (), 0)
 FIRST_FLEXIBLE = 8
 ANSWER = b"LEN!....kept"

@@ -279,6 +279,7 @@ def test_a_thousand_outstanding_replies_are_enough() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.interpreted
 def test_who_is_hung_up_on_and_never_reads_is_let_go_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

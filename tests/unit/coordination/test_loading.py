@@ -66,7 +66,7 @@ def open_log(directory: Path) -> Log:
     return Log.open(
         str(directory),
         TopicPartition(topic, int(partition)),
-        LogConfig(cleanup_policy=("compact",)),
+        LogConfig(cleanup_policy=frozenset({"compact"})),
         topic_id=uuid.uuid4(),
         clean_shutdown=True,
         now_ms=NOW_MS,

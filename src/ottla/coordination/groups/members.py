@@ -97,7 +97,7 @@ class Roster:
     def __iter__(self) -> Iterator[Member]:
         return iter(self._members.values())
 
-    def __contains__(self, member_id: str) -> bool:
+    def __contains__(self, member_id: object) -> bool:
         return member_id in self._members
 
     def get(self, member_id: str) -> Member | None:

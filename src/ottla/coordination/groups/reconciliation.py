@@ -107,7 +107,7 @@ def _difference(member: Member, aim: Aim) -> _Difference:
         owned = member.assigned.get(topic_id, {})
         stays = {p: epoch for p, epoch in owned.items() if p in target}
         goes = {p: epoch for p, epoch in owned.items() if p not in target}
-        wanted = target - stays.keys()
+        wanted = target.difference(stays)
         taken = {p for p in wanted if _is_taken(member, aim, topic_id, p)}
         withheld = withheld or bool(taken)
         if stays:

@@ -4,10 +4,13 @@ import asyncio
 from functools import partial
 from typing import Any
 
+import pytest
+
 from ottla.base.ids import TopicPartition
 from ottla.broker.handlers.produce import _Produce, _tell
 
 
+@pytest.mark.interpreted
 def test_who_waits_for_a_coordinator_when_the_broker_stops_leaves_no_traceback() -> None:
     complaints: list[dict[str, Any]] = []
 

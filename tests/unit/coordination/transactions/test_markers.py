@@ -4,6 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
 from ottla.client.errors import ClientError
@@ -34,6 +36,7 @@ class SlowBroker:
         return SimpleNamespace(leader=ELSEWHERE)
 
 
+@pytest.mark.interpreted
 def test_what_is_under_way_is_not_sent_again_before_it_has_failed() -> None:
     async def story() -> list[int]:
         slow, counts = SlowBroker(), []

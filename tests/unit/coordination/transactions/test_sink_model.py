@@ -234,6 +234,7 @@ def no_generations(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SinkShard, "_check_members", lambda self, group: None)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("mutate", [everybody_wins, no_ledger, no_generations])
 def test_a_coordinator_that_breaks_a_rule_is_caught(
     mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -344,6 +344,7 @@ def test_writes_that_follow_each_other_use_the_same_producers() -> None:
     assert len(desk.sinks.free[NOBODY]) == 8
 
 
+@pytest.mark.interpreted
 def test_only_so_many_producers_wait_for_the_next_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ottla.coordination.transactions.sinks.MAX_SHARED_PRODUCERS", 3)
     desk = SinkDesk(ephemeral=True)
@@ -410,6 +411,7 @@ def test_what_cannot_be_a_sink_is_refused() -> None:
     assert desk.commit_group(0, sink="never-opened") == FENCED
 
 
+@pytest.mark.interpreted
 def test_a_sink_has_so_many_slots_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ottla.coordination.transactions.sinks.MAX_SLOTS", 3)
     desk = SinkDesk()

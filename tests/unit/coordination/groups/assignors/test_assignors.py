@@ -16,7 +16,9 @@ GIVEN = st.dictionaries(
     st.sampled_from(TOPICS), st.frozensets(st.integers(0, 9), min_size=1, max_size=4), max_size=3
 )
 MEMBERS = st.dictionaries(
-    st.sampled_from([f"m{n}" for n in range(8)]), st.builds(MemberSpec, WANTED, GIVEN), min_size=1
+    st.sampled_from([f"m{n}" for n in range(8)]),
+    st.builds(MemberSpec, WANTED, GIVEN, instance_id=st.none()),
+    min_size=1,
 )
 
 

@@ -1,0 +1,117 @@
+"""Compiles what every request passes through, with mypyc, when a wheel is built with OTTLA_COMPILE=1.
+
+The modules are the same, typed as they are: a wheel without this does the same things, and takes longer for them.
+Nobody who installs ottla needs a compiler: whoever builds a wheel for a platform does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SWITCH = "OTTLA_COMPILE"
+SOURCE = Path(__file__).parent / "src"
+
+COMPILED = (
+    "ottla/protocol/header.py",
+    "ottla/protocol/varint.py",
+    "ottla/protocol/*_frames.py",
+    "ottla/protocol/records/*.py",
+    "ottla/cluster/image.py",
+    "ottla/storage/epochs.py",
+    "ottla/storage/log.py",
+    "ottla/storage/log_read.py",
+    "ottla/storage/producer_state.py",
+    "ottla/storage/segment.py",
+    "ottla/replication/divergence.py",
+    "ottla/replication/follower_*.py",
+    "ottla/replication/leader*.py",
+    "ottla/replication/partition*.py",
+    "ottla/replication/throttle.py",
+    "ottla/broker/busy_poll.py",
+    "ottla/broker/commits_together.py",
+    "ottla/broker/connection.py",
+    "ottla/broker/dispatch.py",
+    "ottla/broker/fetch_sessions.py",
+    "ottla/broker/frames.py",
+    "ottla/broker/later.py",
+    "ottla/broker/offset_frames.py",
+    "ottla/broker/partition_answers.py",
+    "ottla/broker/repeated_commits.py",
+    "ottla/broker/reply.py",
+    "ottla/broker/server.py",
+    "ottla/broker/transaction_entry.py",
+    "ottla/broker/zero_copy.py",
+    "ottla/broker/handlers/add_*_to_txn.py",
+    "ottla/broker/handlers/*heartbeat.py",
+    "ottla/broker/handlers/end_txn.py",
+    "ottla/broker/handlers/fetch.py",
+    "ottla/broker/handlers/init_producer_id.py",
+    "ottla/broker/handlers/*_group.py",
+    "ottla/broker/handlers/offset_commit.py",
+    "ottla/broker/handlers/offset_fetch.py",
+    "ottla/broker/handlers/produce.py",
+    "ottla/broker/handlers/txn_offset_commit.py",
+    "ottla/broker/handlers/write_txn_markers.py",
+    "ottla/testing/dispatcher.py",
+    "ottla/coordination/**/*.py",
+)
+PACKAGE = "__init__.py"
+
+
+class CompiledWheel(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts compiled modules into a wheel, beside their sources."""
+
+    def dependencies(self) -> list[str]:
+        """What the build needs beside hatchling."""
+        return ["mypy>=2.4", "setuptools>=77"] if self._wanted else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compiles, unless nobody asked, or the sources themselves are being installed."""
+        if not self._wanted or version == "editable":
+            return
+        self._work = tempfile.TemporaryDirectory(prefix="ottla-compile-")
+        built = compile_into(Path(self._work.name))
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        for library in built.rglob("*.so"):
+            build_data["force_include"][str(library)] = str(library.relative_to(built))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Removes what was only there to be packed."""
+        if hasattr(self, "_work"):
+            self._work.cleanup()
+
+    @property
+    def _wanted(self) -> bool:
+        return self.target_name == "wheel" and os.environ.get(SWITCH) == "1"
+
+
+def compile_into(work: Path) -> Path:
+    """The directory below `work` in which the compiled modules are."""
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+
+    found = {path for pattern in COMPILED for path in SOURCE.glob(pattern)}
+    modules = sorted(str(path.relative_to(SOURCE)) for path in found if path.name != PACKAGE)
+    built = work / "lib"
+    with contextlib.chdir(SOURCE):
+        extensions = mypycify(
+            # What strict types would find is found by `make lint`, and where the build has no types it needs none.
+            ["--config-file=", "--ignore-missing-imports", *modules],
+            opt_level="1",  # what takes longer to build is not faster: the code waits for memory
+            debug_level="0",
+            multi_file=True,
+            target_dir=str(work / "c"),
+            group_name="ottla",
+        )
+        command: Any = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
+        command.build_lib, command.build_temp = str(built), str(work / "o")
+        command.ensure_finalized()
+        command.run()
+    return built
