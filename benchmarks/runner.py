@@ -114,7 +114,10 @@ class Runner:
                     _remove(broker)
 
     def _runs(self, scenario: Scenario) -> int:
-        return min(self.plan.runs, scenario.max_runs or self.plan.runs)
+        runs = self.plan.runs
+        if not self.plan.scale.quick:
+            runs *= scenario.runs_for_one
+        return min(runs, scenario.max_runs or runs)
 
     def _measured(self, scenario: Scenario, broker: Contestant, run: int) -> bool:
         """Does a run that counts."""

@@ -35,6 +35,7 @@ class GroupUntilStable(Scenario):
 
     # A run keeps a broker busy for milliseconds: after one, a JVM has compiled next to nothing of what it takes.
     warming_runs = 15
+    runs_for_one = 3
 
     def __init__(self, name: str, members: int, protocol: str) -> None:
         title = f"{protocol} group of {members} until stable"

@@ -49,6 +49,8 @@ class Scenario(ABC):
     """One broker, one for each core, or a cluster."""
     warming_runs = 1
     """How many runs that do not count go before those that do."""
+    runs_for_one = 1
+    """How many runs short ones do where others do one: one of milliseconds meets whatever else the machine does."""
     max_runs: int | None = None
     """A cap for scenarios too long to repeat as often as the others."""
     fresh_broker = False
