@@ -53,4 +53,4 @@ if __name__ == "__main__":
     try:
         print(built())
     except BuildFailed as failure:
-        sys.exit(str(failure))
+        sys.exit(f"{failure}\nmake bench INTERPRETED=1 measures the sources instead")
