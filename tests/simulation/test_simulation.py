@@ -45,6 +45,7 @@ def test_nothing_acknowledged_is_lost_in_long_stories() -> None:
     assert code == 0, told
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broker_that_breaks_a_rule_is_found_out(mutant: str) -> None:
     code, told = simulate(0, MUTANTS[mutant], "--mutant", mutant)
