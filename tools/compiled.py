@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from tools.building import BuildFailed, require, run
@@ -16,7 +17,8 @@ from tools.lock import exclusive
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / ".cache" / "compiled"
-COMPILER = os.environ.get("CC", "gcc")
+COMPILER = os.environ.get("CC", "gcc").split()[0]
+HEADERS = Path(sysconfig.get_path("include"), "Python.h")
 ADVICE = "a C compiler and Python's headers (Debian: apt-get install gcc libc6-dev python3-dev)"
 
 
@@ -41,6 +43,8 @@ def _digest() -> str:
 
 def _build() -> None:
     require("the compiled package", [COMPILER], ADVICE)
+    if not HEADERS.exists():
+        raise BuildFailed(f"the compiled package cannot be built: no {HEADERS}; install {ADVICE}")
     shutil.rmtree(PACKAGE, ignore_errors=True)
     print("compiling what every request passes through ...", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

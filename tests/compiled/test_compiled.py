@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ CLIENTS = (
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     requires("gcc")
-    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+    if not compiled.HEADERS.exists():
         pytest.skip("this Python has no headers; Debian's has them in python3-dev")
     return {**os.environ, "PYTHONPATH": str(compiled.built())}
 

@@ -26,7 +26,7 @@ def looked_at_again(source: str) -> list[str]:
     blocks = [
         block
         for node in ast.walk(ast.parse(source))
-        for block in (getattr(node, "body", ()), getattr(node, "orelse", ()))
+        for block in (getattr(node, part, None) for part in ("body", "orelse", "finalbody"))
         if isinstance(block, list)
     ]
     return [
