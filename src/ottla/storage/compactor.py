@@ -162,6 +162,7 @@ class Compactor:
             segment.touched = True
         # A cold read of an old segment must never load the index of the new one.
         await self._in_thread(_load_indexes, old)
+        await self._in_thread(source.gaps.allow_below, picked.cleaning.upper_offset)
         known = source.segments[:-1]
         if len(old) != len(event.old) or not all(each in known for each in old):
             return False

@@ -28,6 +28,7 @@ from ottla.protocol.records.control import EndTransactionMarker
 from ottla.storage import fs, log_read, recovery
 from ottla.storage.epochs import LeaderEpochs
 from ottla.storage.flush import FlushTicket
+from ottla.storage.gaps import GAPS_FILE, Gaps
 from ottla.storage.leftovers import rename_segment
 from ottla.storage.log_dir import LogDir
 from ottla.storage.log_read import LogRead
@@ -77,6 +78,7 @@ class Log:
         "end_offset",
         "epochs",
         "first_dirty_offset",
+        "gaps",
         "generation",
         "high_watermark",
         "last_flush_ms",
@@ -111,6 +113,7 @@ class Log:
         self.synced_offset = self.recovery_point = loaded.recovery_point
         self.high_watermark = self.start_offset
         self.epochs: LeaderEpochs = loaded.epochs
+        self.gaps: Gaps = loaded.gaps
         self.producers: ProducerState = loaded.producers
         log_dir.producer_limit.adopt(self.producers)
         self.last_flush_ms = 0
@@ -148,7 +151,6 @@ class Log:
             directory,
             config.index_interval_bytes,
             clean=clean_shutdown,
-            dense="compact" not in config.cleanup_policy,
             recovery_point=recovery_point,
             start_offset=log_start_offset,
             now_ms=now_ms,
@@ -257,6 +259,8 @@ class Log:
                 raise CorruptLog(
                     f"{self.tp}: replicated batch at {header.base_offset}, expected {expected}"
                 )
+            if header.base_offset > expected:
+                self._allow_gap_at(header.base_offset)
             expected = header.last_offset + 1
             run_bytes = pos - run[0][0] if run else 0
             if self._must_roll(
@@ -353,7 +357,8 @@ class Log:
             paths += [path for segment in self._unchecked for path in segment.paths[1:]]
             files = self._checkpoint_files()
         if self._fresh:
-            paths += [f"{self.directory}/{PARTITION_METADATA}", self.log_dir.path]
+            names = (PARTITION_METADATA, GAPS_FILE)
+            paths += [*(f"{self.directory}/{name}" for name in names), self.log_dir.path]
         if self._directory_changed or files or paths:
             paths.append(self.directory)
         sealed = [*(self._unchecked if checkpoint else self._unsynced)]
@@ -469,6 +474,7 @@ class Log:
         The renames go through .swap, so that recovery finishes what a crash interrupts. Returns
         the files of the old segments, to be unlinked later.
         """
+        self.gaps.allow_below(self.segment_end(self.segments.index(old[-1])))
         for base in sorted(cleaned, reverse=True):
             rename_segment(self.directory, base, ".cleaned", ".swap")
         retired = self._retire(old)
@@ -543,6 +549,13 @@ class Log:
                 completed = self.producers.update(header, header.base_offset, now_ms, marker)
                 if completed is not None:
                     self._note_completed(segment, completed)
+
+    def _allow_gap_at(self, offset: int) -> None:
+        try:
+            self.gaps.allow_at(offset)
+        except LogDirOffline as error:
+            self.log_dir.fail(error)
+            raise
 
     def _note_completed(self, segment: Segment, completed: CompletedTxn) -> None:
         self.producers.replicated(self.high_watermark)

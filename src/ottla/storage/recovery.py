@@ -25,6 +25,7 @@ from ottla.protocol.records.batch import (
 )
 from ottla.storage import fs
 from ottla.storage.epochs import LeaderEpochs
+from ottla.storage.gaps import Gaps
 from ottla.storage.leftovers import settle_leftovers
 from ottla.storage.producer_state import ProducerState
 from ottla.storage.replay import apply_batch, load_producers, recall_recent, replay
@@ -50,6 +51,7 @@ class Loaded(NamedTuple):
     epochs: LeaderEpochs
     producers: ProducerState
     snapshots: Snapshots
+    gaps: Gaps
 
 
 def load(
@@ -57,25 +59,22 @@ def load(
     index_interval: int,
     *,
     clean: bool,
-    dense: bool,
     recovery_point: int,
     start_offset: int,
     now_ms: int,
 ) -> Loaded:
-    """Open every segment of a directory and bring its state to the end of the log.
-
-    `dense` says that compaction leaves no gaps in this log: then every offset must follow the one
-    before. The CRC does not cover it, and a lost tail of a sealed segment shows in nothing else.
-    """
+    """Open every segment of a directory and bring its state to the end of the log."""
     files = settle_leftovers(directory)
     segments = _open_segments(directory, files, now_ms)
     epochs = load_epochs(directory)
     snapshots = Snapshots(
         directory, (int(name[:20]) for name in files if name.endswith(SNAPSHOT_SUFFIX))
     )
+    gaps = Gaps.read(directory)
     if not segments:
         segments = [Segment.create(directory, start_offset, now_ms)]
-    loader = _Loader(segments, epochs, snapshots, index_interval, dense, now_ms)
+        gaps.begin(start_offset)
+    loader = _Loader(segments, epochs, snapshots, gaps, index_interval, now_ms)
     loader.rebuild_missing_indexes(files)
     unsynced: list[Segment] = []
     end_offset = loader.open_clean() if clean else None
@@ -84,8 +83,10 @@ def load(
         end_offset = loader.end_offset
     else:
         recovery_point = end_offset
+    if not gaps.is_known:
+        gaps.begin(end_offset)
     if start_offset > end_offset:
-        return _start_over(directory, segments, snapshots, start_offset, now_ms)
+        return _start_over(directory, segments, snapshots, gaps, start_offset, now_ms)
     start_offset = max(start_offset, segments[0].base_offset)
     epochs.truncate_from_end(end_offset)
     epochs.truncate_from_start(start_offset)
@@ -101,6 +102,7 @@ def load(
         epochs,
         loader.producers,
         snapshots,
+        gaps,
     )
 
 
@@ -112,15 +114,15 @@ class _Loader:
         segments: list[Segment],
         epochs: LeaderEpochs,
         snapshots: Snapshots,
+        gaps: Gaps,
         index_interval: int,
-        dense: bool,
         now_ms: int,
     ) -> None:
         self.segments = segments
         self.epochs = epochs
         self.snapshots = snapshots
         self.index_interval = index_interval
-        self.dense = dense
+        self.gaps = gaps
         self.now_ms = now_ms
         self.producers = ProducerState()
         self.end_offset = segments[0].base_offset
@@ -156,7 +158,7 @@ class _Loader:
         tail: list[tuple[int, BatchHeader]] = []
         end_offset = active.base_offset
         for start, header, _ in good_batches(active, position, active.base_offset):
-            if self.dense and tail and header.base_offset != end_offset:
+            if tail and self.gaps.are_violated(end_offset, header.base_offset):
                 break
             tail.append((start, header))
             position, end_offset = start + header.size_bytes, header.last_offset + 1
@@ -201,7 +203,9 @@ class _Loader:
                 break
             if number + 1 < len(self.segments):
                 following = self.segments[number + 1].base_offset
-                if following < self.end_offset or (self.dense and following > self.end_offset):
+                if following < self.end_offset or self.gaps.are_violated(
+                    self.end_offset, following
+                ):
                     self._cut_behind(number)
                     break
                 self.segments[number].seal()
@@ -219,7 +223,7 @@ class _Loader:
             self.end_offset = max(self.end_offset, segment.base_offset)
         size = segment.size_bytes
         for start, header, batch in good_batches(segment, position, self.end_offset):
-            if self.dense and header.base_offset != self.end_offset:
+            if self.gaps.are_violated(self.end_offset, header.base_offset):
                 break
             last_offset = header.last_offset
             segment.index(
@@ -332,7 +336,12 @@ def _open_segments(directory: str, files: dict[str, int], now_ms: int) -> list[S
 
 
 def _start_over(
-    directory: str, segments: list[Segment], snapshots: Snapshots, start_offset: int, now_ms: int
+    directory: str,
+    segments: list[Segment],
+    snapshots: Snapshots,
+    gaps: Gaps,
+    start_offset: int,
+    now_ms: int,
 ) -> Loaded:
     log.error(
         "log ends before its start offset, its files were lost",
@@ -346,8 +355,9 @@ def _start_over(
     fresh = Segment.create(directory, start_offset, now_ms)
     epochs = LeaderEpochs()
     epochs.changed = True
+    producers = ProducerState()
     return Loaded(
-        [fresh], [], start_offset, start_offset, start_offset, epochs, ProducerState(), snapshots
+        [fresh], [], start_offset, start_offset, start_offset, epochs, producers, snapshots, gaps
     )
 
 

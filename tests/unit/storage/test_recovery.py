@@ -2,16 +2,21 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ottla.config.log import LogConfig
-from ottla.protocol.records.batch import BatchHeader, crc_of, parse_header
+from ottla.protocol.records.batch import BatchHeader, crc_of, iter_headers, parse_header
+from ottla.protocol.records.builder import build_batch
+from ottla.protocol.records.record import Record
 from ottla.storage import fs
+from ottla.storage.gaps import GAPS_FILE
 from ottla.storage.log import Log
 from ottla.storage.producer_state import Duplicate
+from tests.unit.storage.compacting import compact, roll
 from tests.unit.storage.samples import (
     NOW_MS,
     TP,
@@ -355,3 +360,70 @@ def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
     again = open_log(tmp_path, start_offset=1000)
     assert (again.start_offset, again.end_offset) == (1000, 1000)
     assert append(again, make_batch()).base_offset == 1000
+
+
+COMPACT = replace(SMALL, cleanup_policy=frozenset({"compact"}))
+
+
+def compacted_log(parent: Path) -> Log:
+    """A log with gaps between batches, in sealed segments and before the active one."""
+    log = open_log(parent, COMPACT)
+    for n in range(100):
+        key = b"often" if n % 4 else b"once %d" % n
+        append(log, build_batch([Record(0, NOW_MS + n, key, b"x" * 400)]))
+    roll(log)
+    assert compact(log)
+    append(log, make_batch(3))
+    assert len({each.base_offset for each in stored_headers(log)}) < 101
+    return log
+
+
+@pytest.mark.parametrize("recovery_point", [0, 50])
+def test_gaps_of_compaction_are_no_damage_once_the_policy_is_delete(
+    tmp_path: Path, recovery_point: int
+) -> None:
+    log = compacted_log(tmp_path)
+    headers = stored_headers(log)
+    crash(log)
+    again = open_log(tmp_path, SMALL, clean=False, recovery_point=recovery_point)
+    assert read_all(again) == headers
+    assert again.end_offset == 103
+
+
+def test_gaps_that_a_follower_copied_are_no_damage(tmp_path: Path) -> None:
+    leader = compacted_log(tmp_path / "leader")
+    headers = stored_headers(leader)
+    follower = open_log(tmp_path / "follower", SMALL)
+    for segment in leader.segments:
+        follower.append_replicated(Path(segment.path).read_bytes(), NOW_MS)
+    crash(follower)
+    again = open_log(tmp_path / "follower", SMALL, clean=False)
+    assert read_all(again) == headers
+
+
+@pytest.mark.parametrize("config", [SMALL, COMPACT])
+def test_a_gap_behind_what_was_compacted_is_damage_under_any_policy(
+    tmp_path: Path, config: LogConfig
+) -> None:
+    log = compacted_log(tmp_path)
+    headers = stored_headers(log)
+    for n in range(60):
+        append(log, make_batch(1, value=b"y" * 400, timestamp=NOW_MS + n))
+    sealed = log.segments[-2]
+    crash(log)
+    cut = Path(sealed.path)
+    lost_tail = [header for _, header in iter_headers(cut.read_bytes())][-1]
+    os.truncate(cut, cut.stat().st_size - lost_tail.size_bytes)
+    again = open_log(tmp_path, config, clean=False)
+    assert again.end_offset == lost_tail.base_offset > headers[-1].last_offset
+
+
+def test_gaps_of_a_log_that_an_older_build_wrote_are_no_damage(tmp_path: Path) -> None:
+    log = compacted_log(tmp_path)
+    headers = stored_headers(log)
+    crash(log)
+    os.unlink(f"{log.directory}/{GAPS_FILE}")
+    again = open_log(tmp_path, SMALL, clean=False)
+    assert read_all(again) == headers
+
+    assert again.gaps.below == 103
