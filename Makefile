@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 9092
-# Tests that run side by side: most of them wait for a broker.
-WORKERS ?= 6
+# Tests that run side by side, by the cores and the memory of this machine: tools/workers.py.
+WORKERS ?= $(shell $(BIN)/python -m tools.workers)
 # How often and how long each fault of make faults runs on a cluster, and which: all, unless named.
 RUNS ?= 1
 OPERATIONS ?= 3000

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 hypothesis_settings.register_profile("ottla", deadline=None)
 hypothesis_settings.load_profile("ottla")
 
-pytest_plugins = ["tests.support.side_by_side"]
+pytest_plugins = ["tests.support.side_by_side", "tests.support.times"]
 LAST_WORDS = 4000
 AGAINST = os.environ.get("OTTLA_TEST_AGAINST", "ottla")
 SETTINGS = {

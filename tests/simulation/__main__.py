@@ -1,5 +1,6 @@
 """`python -m tests.simulation FIRST LAST [--long] [--mutant NAME] [--processes N]`: tells stories, prints the bad ones.
 
+`--cpu-seconds N`: one process goes on behind LAST until it has used so much, and prints its last seed.
 Hash seeds move sets about, so the same seed tells the same story only under one PYTHONHASHSEED.
 """
 
@@ -10,21 +11,25 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import chain
 
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.pace import LONG, SHORT, Pace
 from tests.simulation.story import Told, tell
 
 
-def main(first: int, last: int, pace: Pace, mutant: str | None) -> int:
+def main(first: int, last: int, pace: Pace, mutant: str | None, cpu_seconds: float) -> int:
     """The number of stories that ended badly; with a mutant, ends with the first."""
     logging.disable(logging.CRITICAL)
     gc.freeze()
     began, stories, bad, events = time.monotonic(), 0, 0, 0
+    seed = first
     with MUTANTS[mutant]() if mutant else nullcontext():
-        for told in tell(first, last, pace):
+        for told in chain(tell(first, last, pace), more(last, pace, cpu_seconds)):
             stories += 1
+            seed = told.seed
             events += told.events
             if told.anomalies:
                 bad += 1
@@ -32,8 +37,15 @@ def main(first: int, last: int, pace: Pace, mutant: str | None) -> int:
                 if mutant:
                     break
     took = f"{stories} stories of {events // max(stories, 1)} events in {time.monotonic() - began:.0f} s"
-    print(f"{took}, {bad} ended badly")
+    print(f"{took}, {bad} ended badly; the last seed was {seed}")
     return bad
+
+
+def more(seed: int, pace: Pace, cpu_seconds: float) -> Iterator[Told]:
+    """The stories from this seed on, until this process has used so much CPU time."""
+    while time.process_time() < cpu_seconds:
+        yield from tell(seed, seed + pace.stories, pace)
+        seed += pace.stories
 
 
 def report(told: Told) -> str:
@@ -63,6 +75,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--long", action="store_true", help="long stories instead of short ones")
     parser.add_argument("--mutant", choices=MUTANTS, help="brokers with one rule missing")
     parser.add_argument("--processes", type=int, default=1, help="how many share the seeds")
+    parser.add_argument(
+        "--cpu-seconds", type=float, default=0, help="go on behind the last until so much is used"
+    )
     return parser.parse_args()
 
 
@@ -77,5 +92,6 @@ if __name__ == "__main__":
     if asked.processes > 1:
         long = ["--long"] if asked.long else []
         sys.exit(in_shares(asked.first, asked.last, asked.processes, *long))
-    ended_badly = main(asked.first, asked.last, LONG if asked.long else SHORT, asked.mutant)
+    pace = LONG if asked.long else SHORT
+    ended_badly = main(asked.first, asked.last, pace, asked.mutant, asked.cpu_seconds)
     sys.exit(bool(ended_badly) != bool(asked.mutant))

@@ -1,19 +1,23 @@
 """Tests run side by side (`pytest -n`), file by file: who shares what is costly, and who must be alone.
 
 Most tests wait for brokers, so more of them than there are cores run at once. Files that share what takes seconds
-to start go to one worker, one after the other; the long ones begin first. A test that measures time is marked
-`alone`: it waits until the others have ended theirs, and they wait for it. Files with such tests come last, so that
-few wait.
+to start go to one worker, one after the other; the long ones begin first. A test that works all the time is marked
+`cpu`: it takes one of as many tokens as there are cores, so that those who wait for an answer are not kept from it by
+more than that. A test that measures time by the clock is marked `alone`: it waits until the others have ended theirs,
+and they wait for it. Files with such tests come last, so that few wait.
 """
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+
+from tools.workers import cores
 
 # Files that share what is costly, by how their paths begin, in the order in which the groups start: those that take
 # long come first, lest the others wait for them in the end. A file that is in none of them is a group of its own,
@@ -38,6 +42,7 @@ ALONE = (
     "tests/robustness/test_groups",
 )
 WORKER = "PYTEST_XDIST_WORKER"
+LOOKS_AGAIN_S = 0.05
 
 
 def place(nodeid: str) -> int:
@@ -95,6 +100,28 @@ def held(path: Path, how: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def token(directory: Path) -> Iterator[None]:
+    """One of as many locks as there are cores; the kernel frees those of a worker that died."""
+    with ExitStack() as files:
+        tokens = [
+            files.enter_context((directory / f"token-{number}").open("a"))
+            for number in range(cores())
+        ]
+        while not any(map(locked, tokens)):
+            time.sleep(LOOKS_AGAIN_S)
+        yield
+
+
+def locked(file: IO[str]) -> bool:
+    """Take a lock if it is free."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test runs beside others, or alone. Whoever waits to be alone keeps the door, so that no more come in.
@@ -108,4 +135,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with ExitStack() as inside:
         with held(directory / "door", fcntl.LOCK_EX):
             inside.enter_context(held(directory / "room", how))
+        if item.get_closest_marker("cpu") is not None:
+            inside.enter_context(token(directory))
         return (yield)
