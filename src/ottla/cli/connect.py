@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ottla.base.errors import ApiError, OttlaError
+from ottla.base.errors import OttlaError
 from ottla.cli.contexts import chosen_context, read_contexts
 from ottla.client.errors import BrokerUnreachable
 
@@ -130,10 +130,3 @@ def _with_advice(
             f"{failure} (`ottla up` starts a broker; -b HOST:PORT names another)"
         )
     return failure
-
-
-def raise_first(results: Mapping[Any, object]) -> None:
-    """Raise the first error among the outcomes for several things."""
-    for result in results.values():
-        if isinstance(result, ApiError):
-            raise result

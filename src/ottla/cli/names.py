@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.cli.parsing import did_you_mean
+from ottla.inspection.group_history import group_history
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
     from ottla.client.administration.groups import GroupDescription
     from ottla.client.view import Topic
+    from ottla.protocol.apis.describe_group_history import GroupHistory
 
 
 class NotThere(OttlaError):
@@ -63,6 +65,16 @@ async def no_group(admin: Admin, name: str) -> NotThere:
     others = [each.group_id for each in await admin.list_groups()]
     hint = did_you_mean(name, others) or "; `ottla groups list` shows what there is"
     return NotThere(f"there is no group {name}{hint}")
+
+
+async def history_of(admin: Admin, group: str) -> GroupHistory:
+    """What became of a group and its offsets lately; NotThere if there was none of this name."""
+    try:
+        return await group_history(admin, group)
+    except ApiError as refusal:
+        if refusal.code != ErrorCode.GROUP_ID_NOT_FOUND:
+            raise
+        raise await no_group(admin, group) from None
 
 
 def chosen_partitions(topic: Topic, numbers: Sequence[int] | None) -> list[TopicPartition]:

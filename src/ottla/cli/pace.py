@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.cli.moments import short_duration
+from ottla.inspection.human_units import short_duration
 
 _WEIGHT = 0.5
 

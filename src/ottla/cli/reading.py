@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.base.ids import TopicPartition
 from ottla.cli.connect import asked, assignments, client_settings, known_to
-from ottla.cli.filters import FilterError, compiled
-from ottla.cli.moments import duration_ms, moment_ms
 from ottla.cli.names import chosen_partitions, find_topic, partition_numbers
 from ottla.cli.parsing import UsageError
+from ottla.cli.time_arguments import duration_ms, moment_ms
 from ottla.client.async_consumer import AsyncConsumer
 from ottla.client.consumer_settings import ConsumerSettings
+from ottla.inspection.filters import FilterError, compiled
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -55,7 +55,7 @@ def chosen_filter(arguments: argparse.Namespace) -> Callable[[Any], bool] | None
     try:
         return compiled(arguments.where)
     except FilterError as flaw:
-        raise UsageError(str(flaw)) from None
+        raise UsageError(f"--where: {flaw}") from None
 
 
 def since(text: str) -> int:

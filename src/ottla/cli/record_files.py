@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ottla.base.errors import OttlaError
-from ottla.cli.record_json import NewRecord, NotARecord, new_record, record_json
 from ottla.cli.writing import count_lines, lines_of
 from ottla.client.consumer_record import LOG_APPEND_TIME
+from ottla.inspection.record_json import NewRecord, NotARecord, new_record, record_json
 
 if TYPE_CHECKING:
     from ottla.client.consumer_record import ConsumerRecord

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ottla.base.errors import OttlaError
-from ottla.cli.moments import iso
 from ottla.client.consumer_record import ConsumerRecord
+from ottla.inspection.human_units import iso
 
 _NULL: Final = b"null"
 _PARTS: Final = re.compile(r"%(.?)|\\(.?)|([^%\\]+)", re.DOTALL)

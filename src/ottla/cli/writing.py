@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.progress import Progress, short_count
 from ottla.cli.connect import ask, assignments, client_settings, known_to
-from ottla.cli.moments import counted, short_duration
 from ottla.cli.names import find_topic
 from ottla.cli.output import show_one
 from ottla.cli.parsing import complain
 from ottla.client.producer import Producer
 from ottla.client.producer_settings import ProducerSettings
+from ottla.inspection.human_units import counted, short_duration
 
 if TYPE_CHECKING:
-    from ottla.cli.record_json import NewRecord
+    from ottla.inspection.record_json import NewRecord
 
 _SETTINGS: Final[dict[str, Any]] = {"batch.size": "131072", "linger.ms": "5"}
 

@@ -17,7 +17,6 @@ from ottla.cli.connect import (
     assignments,
     client_settings,
     known_to,
-    raise_first,
 )
 from ottla.cli.names import chosen_partitions, find_topic
 from ottla.cli.output import add_output_argument, paint, show, show_one
@@ -25,6 +24,7 @@ from ottla.cli.parsing import UsageError
 from ottla.cli.plots import histogram, sparkline
 from ottla.client.consumer_settings import ConsumerSettings
 from ottla.client.producer_settings import ProducerSettings
+from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

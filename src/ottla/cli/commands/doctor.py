@@ -7,7 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.diagnosis import (
+from ottla.cli.names import NotThere, find_group, find_topic
+from ottla.cli.output import add_output_argument, paint, show
+from ottla.client.errors import ClientError, NotKafka
+from ottla.inspection.diagnosis import (
     PROBLEM,
     WARNING,
     WELL,
@@ -16,11 +19,8 @@ from ottla.cli.diagnosis import (
     group_findings,
     topic_findings,
 )
-from ottla.cli.moments import counted
-from ottla.cli.names import NotThere, find_group, find_topic
-from ottla.cli.output import add_output_argument, paint, show
-from ottla.cli.symptoms import cluster_facts, group_facts, topic_facts
-from ottla.client.errors import ClientError, NotKafka
+from ottla.inspection.human_units import counted
+from ottla.inspection.symptoms import cluster_facts, group_facts, topic_facts
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

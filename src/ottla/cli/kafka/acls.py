@@ -9,10 +9,11 @@ from typing import Final
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.cli.kafka.acl_rules import Rules, acls, filters, grouped, resources, rules
 from ottla.cli.kafka.command import BOOTSTRAP_SERVER, COMMAND_CONFIG, run
-from ottla.cli.kafka.connect import raise_first, with_admin
+from ottla.cli.kafka.connect import with_admin
 from ottla.cli.kafka.java_names import java_text
 from ottla.cli.kafka.options import Command, Failed, Given, Option, UsageError
 from ottla.client.administration.access import Access, AclFilter
+from ottla.inspection.outcomes import raise_first
 
 _ACTIONS: Final = ("list", "add", "remove")
 _WHO: Final = ("allow-host", "allow-principal", "deny-host", "deny-principal")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from ottla.base.errors import ApiError
 from ottla.cli.kafka.command import complain
 from ottla.cli.kafka.options import Failed, Given
 from ottla.client.administration.base import Administration
@@ -48,13 +47,6 @@ def ask(
             return await action(admin)
 
     return asyncio.run(act())
-
-
-def raise_first(results: Mapping[Any, object]) -> None:
-    """Raise the first error among the outcomes for several things."""
-    for result in results.values():
-        if isinstance(result, ApiError):
-            raise result
 
 
 def admin_settings(servers: str, config_file: str | None) -> dict[str, str]:

@@ -8,13 +8,13 @@ from typing import Final
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.cli.kafka.command import complain
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.listed_groups import chosen_groups
 from ottla.cli.kafka.options import Failed, Given
 from ottla.cli.kafka.tables import MISSING, lines
 from ottla.client.administration.group_offsets import CommittedOffset, GroupOffsets
 from ottla.client.administration.groups import GroupDescription, Groups, MemberDescription
 from ottla.client.administration.offsets import LATEST, Offsets
+from ottla.inspection.outcomes import raise_first
 
 _CONSUMERS: Final = ("", "consumer")
 _EMPTY: Final = "Empty"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.base.units import MINUTE_MS
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.times import now_ms
 from ottla.client.administration.transactions import ProducerDescription
+from ottla.inspection.outcomes import raise_first
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.cli.kafka.configs import DEFAULT_ENTITY, Changes, Entities
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.java_names import java_name
 from ottla.cli.kafka.options import Failed
 from ottla.client.administration.credentials import Credentials, ScramCredential, ScramMechanism
 from ottla.client.administration.quotas import QuotaEntity, QuotaFilter, QuotaMatch, Quotas
+from ottla.inspection.outcomes import raise_first
 
 # As the protocol calls them, and as Kafka's tools print them.
 _COMPONENTS: Final = {"users": "user", "clients": "client-id", "ips": "ip"}

@@ -7,7 +7,6 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.log_dir_moves import (
     DEFAULT_TIMEOUT_MS,
     is_moving,
@@ -24,6 +23,7 @@ from ottla.client.administration.configs import Configs
 from ottla.client.administration.placement import Placement
 from ottla.client.administration.topics import Topics
 from ottla.client.errors import api_error
+from ottla.inspection.outcomes import raise_first
 from ottla.protocol.errors import ErrorCode
 
 _THROTTLE_WARNING: Final = (

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ottla.base.ids import TopicPartition
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.reassignment_files import Target, names
 from ottla.client.administration.configs import (
     AlterOperation,
@@ -15,6 +14,7 @@ from ottla.client.administration.configs import (
     Configs,
     ResourceType,
 )
+from ottla.inspection.outcomes import raise_first
 
 _RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 _DIRECTORY_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.cli.kafka.command import complain
-from ottla.cli.kafka.connect import raise_first
 from ottla.cli.kafka.consumer_groups import SCENARIOS
 from ottla.cli.kafka.java_names import kafka_message
 from ottla.cli.kafka.java_order import partitions_in_order, strings_in_order
@@ -23,6 +22,7 @@ from ottla.client.administration.group_offsets import CommittedOffset, GroupOffs
 from ottla.client.administration.groups import DEAD, Groups
 from ottla.client.administration.offsets import EARLIEST, LATEST, Offsets
 from ottla.client.administration.topics import Topics
+from ottla.inspection.outcomes import raise_first
 from ottla.protocol.errors import ErrorCode
 
 NewOffsets: TypeAlias = dict[TopicPartition, int]

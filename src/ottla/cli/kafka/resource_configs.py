@@ -6,7 +6,6 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.cli.kafka.configs import DEFAULT_ENTITY, Changes, Entities
-from ottla.cli.kafka.connect import raise_first
 from ottla.client.administration.brokers import Brokers
 from ottla.client.administration.configs import (
     AlterOperation,
@@ -19,6 +18,7 @@ from ottla.client.administration.configs import (
 )
 from ottla.client.administration.groups import Groups
 from ottla.client.administration.topics import Topics
+from ottla.inspection.outcomes import raise_first
 
 _RESOURCES: Final = {
     "topics": (ResourceType.TOPIC, ConfigSource.DYNAMIC_TOPIC_CONFIG),

@@ -7,10 +7,11 @@ from typing import Final
 
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.cli.kafka.command import BOOTSTRAP_SERVER, COMMAND_CONFIG, complain, run
-from ottla.cli.kafka.connect import raise_first, with_admin
+from ottla.cli.kafka.connect import with_admin
 from ottla.cli.kafka.options import Command, Failed, Given, Option, UsageError
 from ottla.cli.kafka.topic_filter import matching
 from ottla.client.administration.topics import NewPartitions, NewTopic, Topics
+from ottla.inspection.outcomes import raise_first
 from ottla.protocol.errors import ErrorCode
 
 ACTIONS: Final = ("list", "describe", "create", "alter", "delete")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ottla.cli.access_rules import add_rule_arguments, rule_row, wanted_rules, where_served
-from ottla.cli.connect import add_broker_arguments, ask, raise_first
+from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, show
+from ottla.inspection.outcomes import raise_first
 
 EXAMPLES = """examples:
   ottla acls add --allow User:alice --operation read --operation describe --topic orders

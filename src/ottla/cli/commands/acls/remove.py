@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.access_rules import add_rule_arguments, rule_row, wanted_filters, where_served
-from ottla.cli.connect import add_broker_arguments, ask, raise_first
+from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, show
 from ottla.cli.questions import add_yes_argument, confirmed
+from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

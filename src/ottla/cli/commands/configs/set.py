@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
+from ottla.cli.connect import add_broker_arguments, ask, assignments
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.resources import add_resource_arguments, chosen_resource, resource_words
 from ottla.cli.setting_changes import changes_of, say_changes
+from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ottla.cli.connect import add_broker_arguments, ask, raise_first
+from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, show
 from ottla.cli.resources import add_resource_arguments, chosen_resource, resource_words
 from ottla.cli.setting_changes import config_rows
+from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.group_progress import Reading, readings
 from ottla.cli.names import find_group
 from ottla.cli.output import add_output_argument, show, show_one
+from ottla.inspection.group_progress import Reading, readings
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

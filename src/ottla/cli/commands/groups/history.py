@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.group_history import group_history, moves_of
-from ottla.cli.moments import iso
+from ottla.cli.names import history_of
 from ottla.cli.output import add_output_argument, show
+from ottla.inspection.group_history import moves_of
+from ottla.inspection.human_units import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    history = ask(arguments, lambda admin: group_history(admin, arguments.group))
+    history = ask(arguments, lambda admin: history_of(admin, arguments.group))
     rows = sorted(_entries(history, arguments.offsets), key=lambda row: row["time"])
     if arguments.number is not None:
         rows = rows[max(0, len(rows) - arguments.number) :]

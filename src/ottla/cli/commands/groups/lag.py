@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ottla.base.progress import is_terminal
 from ottla.cli.commands.groups.describe import partition_row
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.group_progress import Reading, readings
-from ottla.cli.moments import counted, duration_ms, iso
 from ottla.cli.names import find_group
 from ottla.cli.output import add_output_argument, show
 from ottla.cli.pace import Pace
 from ottla.cli.parsing import UsageError
+from ottla.cli.time_arguments import duration_ms
+from ottla.inspection.group_progress import Reading, readings
+from ottla.inspection.human_units import counted, iso
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.group_progress import readings
 from ottla.cli.output import add_output_argument, show
+from ottla.inspection.group_progress import readings
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ottla.base.errors import ApiError, OttlaError
+from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import duration_ms, moment_ms
 from ottla.cli.names import chosen_partitions, find_topic, partition_numbers
-from ottla.cli.offset_moves import (
-    apply_moves,
-    committed_offsets,
-    mover_id,
-    refuse_members,
-    show_moves,
-)
+from ottla.cli.offset_moves import apply_moves, show_moves
 from ottla.cli.output import add_output_argument
 from ottla.cli.parsing import complain
-from ottla.cli.sizes import spans
+from ottla.cli.time_arguments import duration_ms, moment_ms
+from ottla.inspection.offset_moves import (
+    Goal,
+    committed_offsets,
+    goal_offsets,
+    mover_id,
+    refuse_members,
+)
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -68,7 +68,7 @@ async def _reset(admin: Admin, arguments: argparse.Namespace) -> int:
     await refuse_members(admin, group)
     before = await committed_offsets(admin, group)
     partitions = await _scope(admin, arguments, before)
-    after = await _goal(admin, arguments, partitions, before)
+    after = await goal_offsets(admin, _goal(arguments), partitions, before)
     moves = {at: (before.get(at, -1), after[at]) for at in sorted(after)}
     show_moves(moves, arguments.output)
     if not arguments.execute:
@@ -97,50 +97,14 @@ async def _scope(
     return found
 
 
-async def _goal(
-    admin: Admin,
-    arguments: argparse.Namespace,
-    partitions: Iterable[TopicPartition],
-    before: Mapping[TopicPartition, int],
-) -> dict[TopicPartition, int]:
-    """The new offsets, within what each partition holds."""
-    held = await spans(admin, partitions)
-    for at in partitions:
-        if at not in held:
-            raise OttlaError(f"nobody leads {at} at present; `ottla cluster status` tells more")
-    if arguments.to_earliest:
-        return {at: span.begin for at, span in held.items()}
-    if arguments.to_latest:
-        return {at: span.end for at, span in held.items()}
-    if arguments.to_offset is not None:
-        wanted = dict.fromkeys(held, arguments.to_offset)
-    elif arguments.shift_by is not None:
-        wanted = _shifted(held, before, arguments.shift_by)
-    else:
-        moment = arguments.to_time
-        if moment is None:
-            moment = round(time.time() * 1000) - arguments.back
-        wanted = await _at_time(admin, held, moment)
-        return {at: held[at].end if each < 0 else each for at, each in wanted.items()}
-    return {at: min(max(each, held[at].begin), held[at].end) for at, each in wanted.items()}
-
-
-def _shifted(
-    partitions: Iterable[TopicPartition], before: Mapping[TopicPartition, int], by: int
-) -> dict[TopicPartition, int]:
-    for at in partitions:
-        if at not in before:
-            raise OttlaError(f"the group has committed nothing for {at} that could be shifted")
-    return {at: before[at] + by for at in partitions}
-
-
-async def _at_time(
-    admin: Admin, partitions: Iterable[TopicPartition], moment: int
-) -> dict[TopicPartition, int]:
-    found = await admin.list_offsets(dict.fromkeys(partitions, moment))
-    offsets = {}
-    for at, each in found.items():
-        if isinstance(each, ApiError):
-            raise each
-        offsets[at] = each.offset
-    return offsets
+def _goal(arguments: argparse.Namespace) -> Goal:
+    moment = arguments.to_time
+    if arguments.back is not None:
+        moment = round(time.time() * 1000) - arguments.back
+    return Goal(
+        arguments.to_earliest,
+        arguments.to_latest,
+        arguments.to_offset,
+        moment,
+        arguments.shift_by,
+    )

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.group_history import group_history, moves_of
-from ottla.cli.moments import iso
-from ottla.cli.offset_moves import (
-    MOVER,
-    apply_moves,
-    committed_offsets,
-    mover_id,
-    refuse_members,
-    show_moves,
-)
+from ottla.cli.names import history_of
+from ottla.cli.offset_moves import apply_moves, show_moves
 from ottla.cli.output import add_output_argument
 from ottla.cli.parsing import complain
+from ottla.inspection.group_history import last_move, moves_of
+from ottla.inspection.human_units import iso
+from ottla.inspection.offset_moves import committed_offsets, mover_id, refuse_members
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
@@ -44,18 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _undo(admin: Admin, arguments: argparse.Namespace) -> int:
     group = arguments.group
-    history = await group_history(admin, group)
-    # What only went forward is what consumers do all day, unless one of these commands did it.
-    moved = [
-        each
-        for each in history.commits
-        if not each.only_forward or each.client_id.startswith(MOVER)
-    ]
-    if not moved:
+    last = last_move(await history_of(admin, group))
+    if last is None:
         raise OttlaError(f"nobody has moved the offsets of group {group} lately: nothing to undo")
     await refuse_members(admin, group)
     now = await committed_offsets(admin, group)
-    last = moved[-1]
     moves = {at: (now.get(at, -1), before) for at, (before, _) in sorted(moves_of(last).items())}
     who = last.client_id or last.member_id or "somebody"
     complain(f"at {iso(last.last_ms)} {who} moved these offsets ({last.action}):")

@@ -12,7 +12,6 @@ from typing import Any
 from ottla.base.errors import OttlaError
 from ottla.base.progress import Progress
 from ottla.cli.connect import add_broker_arguments
-from ottla.cli.moments import counted, short_duration
 from ottla.cli.parsing import complain
 from ottla.cli.reading import (
     add_start_arguments,
@@ -25,6 +24,7 @@ from ottla.cli.reading import (
     starts,
 )
 from ottla.cli.record_files import STANDARD, RecordSink, format_of, open_sink
+from ottla.inspection.human_units import counted, short_duration
 
 EXAMPLES = """examples:
   ottla records export orders --to orders.ndjson

@@ -9,11 +9,11 @@ from typing import Any
 
 from ottla.base.errors import OttlaError
 from ottla.cli.connect import add_broker_arguments, assignments
-from ottla.cli.filter_terms import walk
 from ottla.cli.output import add_output_argument
 from ottla.cli.parsing import UsageError, complain
-from ottla.cli.record_json import NewRecord, NotARecord, is_record_json, new_record
 from ottla.cli.writing import Writer, count_lines, lines_of
+from ottla.inspection.filter_terms import walk
+from ottla.inspection.record_json import NewRecord, NotARecord, is_record_json, new_record
 
 EXAMPLES = """examples:
   echo 'hello' | ottla records produce greetings

@@ -23,7 +23,7 @@ from ottla.cli.reading import (
     starts,
 )
 from ottla.cli.record_format import BadFormat, record_format, shown_safely
-from ottla.cli.record_json import record_json
+from ottla.inspection.record_json import record_json
 
 if TYPE_CHECKING:
     from ottla.base.ids import TopicPartition

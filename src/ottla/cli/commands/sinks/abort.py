@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.connect import ask
-from ottla.cli.moments import counted
 from ottla.cli.output import Report
 from ottla.cli.questions import confirmed
 from ottla.cli.sink_names import add_sink_arguments, find_sink
+from ottla.inspection.human_units import counted
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import iso, short_duration
 from ottla.cli.output import add_output_argument, show, show_one
 from ottla.cli.sink_names import find_sink
+from ottla.inspection.human_units import iso, short_duration
 
 if TYPE_CHECKING:
     from ottla.client.administration.sinks import SinkDescription

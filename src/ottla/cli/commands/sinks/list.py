@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import iso
 from ottla.cli.output import add_output_argument, show
 from ottla.cli.sink_names import all_sinks
+from ottla.inspection.human_units import iso
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

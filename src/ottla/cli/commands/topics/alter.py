@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ottla.cli.connect import add_broker_arguments, ask, assignments, raise_first
+from ottla.cli.connect import add_broker_arguments, ask, assignments
 from ottla.cli.names import find_topic
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import UsageError
 from ottla.cli.setting_changes import changes_of, say_changes
+from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask, assignments
-from ottla.cli.moments import counted
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import complain
+from ottla.inspection.human_units import counted
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ottla.base.errors import ApiError
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import counted
 from ottla.cli.names import find_topics
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import complain
 from ottla.cli.questions import add_yes_argument, confirmed
-from ottla.cli.sizes import record_counts
+from ottla.inspection.human_units import counted
+from ottla.inspection.sizes import record_counts
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

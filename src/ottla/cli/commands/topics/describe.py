@@ -10,7 +10,7 @@ from ottla.base.ids import TopicPartition, id_text
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.names import find_topic
 from ottla.cli.output import add_output_argument, show, show_one
-from ottla.cli.sizes import Span, partition_sizes, spans
+from ottla.inspection.sizes import Span, partition_sizes, spans
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, show
-from ottla.cli.sizes import partition_sizes, record_counts
+from ottla.inspection.sizes import partition_sizes, record_counts
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

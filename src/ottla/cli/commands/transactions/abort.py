@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.base.errors import ApiError, OttlaError
-from ottla.cli.connect import add_broker_arguments, ask, raise_first
+from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.names import chosen_partitions, find_topic
 from ottla.cli.output import Report, add_output_argument
 from ottla.cli.parsing import UsageError
 from ottla.cli.transactional_ids import find_transaction
+from ottla.inspection.outcomes import raise_first
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import iso, short_duration
 from ottla.cli.output import add_output_argument, show_one
 from ottla.cli.transactional_ids import find_transaction
+from ottla.inspection.human_units import iso, short_duration
 
 if TYPE_CHECKING:
     from ottla.client.administration.transactions import TransactionDescription

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.base.ids import TopicPartition
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import duration_ms, iso
 from ottla.cli.names import chosen_partitions, find_topic
 from ottla.cli.output import add_output_argument, show
+from ottla.cli.time_arguments import duration_ms
 from ottla.cli.transactional_ids import Hanging, hanging
+from ottla.inspection.human_units import iso
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

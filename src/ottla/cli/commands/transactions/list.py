@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ottla.cli.connect import add_broker_arguments, ask
-from ottla.cli.moments import duration_ms
 from ottla.cli.output import add_output_argument, show
+from ottla.cli.time_arguments import duration_ms
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin

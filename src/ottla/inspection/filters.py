@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ottla.base.errors import OttlaError
-from ottla.cli.filter_terms import (
+from ottla.inspection.filter_terms import (
     Record,
     Subject,
     contains,
@@ -63,7 +63,7 @@ class FilterError(OttlaError):
         self.text, self.column, self.why = text, column, why
 
     def __str__(self) -> str:
-        return f"--where: {self.why}, in column {self.column + 1}:\n  {self.text}\n  {' ' * self.column}^"
+        return f"{self.why}, in column {self.column + 1}:\n  {self.text}\n  {' ' * self.column}^"
 
 
 def compiled(text: str) -> Callable[[Record], bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from datetime import UTC, datetime
 from typing import Final
@@ -21,21 +20,21 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 
 
 def duration_ms(text: str) -> int:
-    """Milliseconds in 90s, 1h30m or 2d; for argparse."""
+    """Milliseconds in 90s, 1h30m or 2d; ValueError for anything else."""
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 90s, 1h30m or 2d")
+        raise ValueError(f"{text!r} is no duration; write 90s, 1h30m or 2d")
     return round(sum(float(number) * _UNITS[unit] for number, unit in parts))
 
 
 def moment_ms(text: str) -> int:
-    """Milliseconds since 1970 at a date and time, UTC unless a zone is given; for argparse."""
+    """Milliseconds since 1970 at a date and time, UTC unless a zone is given; ValueError for anything else."""
     if text.isdecimal() and len(text) >= 12:  # already milliseconds
         return int(text)
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
+        raise ValueError(
             f"{text!r} is no time; write 2026-01-31T12:00:00, or 2026-01-31T12:00:00+01:00"
         ) from None
     zoned = found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.cli.filters import FilterError, compiled
 from ottla.client.consumer_record import ConsumerRecord
+from ottla.inspection.filters import FilterError, compiled
 
 ORDER = b'{"amount": 120, "paid": true, "by": null, "tags": ["eu", 7], "to": {"city": "Prague"}}'
 

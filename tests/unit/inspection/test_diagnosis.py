@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from ottla.base.ids import TopicPartition
-from ottla.cli.diagnosis import (
+from ottla.client.view import Partition, Topic
+from ottla.inspection.diagnosis import (
     PROBLEM,
     WARNING,
     WELL,
@@ -18,7 +19,6 @@ from ottla.cli.diagnosis import (
     group_findings,
     topic_findings,
 )
-from ottla.client.view import Partition, Topic
 
 AT = TopicPartition("orders", 0)
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
-from ottla.cli.diagnosis import (
+from ottla.client.administration.configs import ConfigResource, ResourceType
+from ottla.client.errors import UnsupportedByBroker
+from ottla.inspection.diagnosis import (
     BrokerFacts,
     ClusterFacts,
     DiskFacts,
@@ -15,11 +17,9 @@ from ottla.cli.diagnosis import (
     MemberFacts,
     TopicFacts,
 )
-from ottla.cli.group_history import group_history
-from ottla.cli.group_progress import readings
-from ottla.cli.sizes import spans
-from ottla.client.administration.configs import ConfigResource, ResourceType
-from ottla.client.errors import UnsupportedByBroker
+from ottla.inspection.group_history import group_history
+from ottla.inspection.group_progress import readings
+from ottla.inspection.sizes import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

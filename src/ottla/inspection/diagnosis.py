@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ottla.base.ids import TopicPartition
-from ottla.cli.moments import counted, short_duration, short_size
 from ottla.client.view import Topic
+from ottla.inspection.human_units import counted, short_duration, short_size
 
 PROBLEM: Final = "problem"
 WARNING: Final = "warning"

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.cli.record_json import NewRecord, NotARecord, is_record_json, new_record, record_json
 from ottla.client.consumer_record import ConsumerRecord
+from ottla.inspection.record_json import (
+    NewRecord,
+    NotARecord,
+    is_record_json,
+    new_record,
+    record_json,
+)
 
 DATA = st.none() | st.binary(max_size=30) | st.text(max_size=10).map(str.encode)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), DATA), max_size=3).map(tuple)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
-from ottla.cli.sizes import Span, spans
+from ottla.inspection.sizes import Span, spans
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
