@@ -1,0 +1,1 @@
+"""Pure: stream applications as in Kafka Streams: importable without pyspark."""

@@ -1,0 +1,1 @@
+"""Pure: how keys and values become bytes, and back."""
