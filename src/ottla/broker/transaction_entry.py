@@ -18,6 +18,7 @@ from ottla.coordination.transactions.shard import TransactionShard
 from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP, Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.replication.partition import Partition
+from ottla.storage.verification import Guard
 
 _NO_COORDINATOR: Final = frozenset(
     {
@@ -26,6 +27,35 @@ _NO_COORDINATOR: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
+
+
+class Entry:
+    """One write that waits to hear from the coordinator: it counts until the transaction is ended in its partition."""
+
+    __slots__ = ("_broker", "_guard", "_producer_id", "_tp")
+
+    def __init__(self, broker: Broker, producer: Producer, tp: TopicPartition) -> None:
+        self._broker, self._producer_id, self._tp = broker, producer.producer_id, tp
+        partition = broker.partitions.find(*tp)
+        self._guard: Guard | None = None
+        if partition is not None:
+            self._guard = partition.log.producers.guard(producer.producer_id)
+
+    def still_counts(self) -> bool:
+        """Return whether no marker of the producer was appended here since the coordinator was asked."""
+        partition = self._broker.partitions.find(*self._tp)
+        return (
+            partition is not None
+            and self._guard is not None
+            and partition.log.producers.is_guarded(self._producer_id, self._guard)
+        )
+
+    def refusal(self) -> ApiError:
+        """What is said of a write that does not count any more: the producer may ask again."""
+        return ApiError(
+            ErrorCode.NOT_COORDINATOR,
+            f"a transaction of producer {self._producer_id} ended in {self._tp} while its coordinator was asked",
+        )
 
 
 def add(
@@ -165,15 +195,20 @@ def enter(
     nobody is there to catch what it raises.
     """
 
+    if _is_within(broker, producer, partition):
+        then()
+        return
+    entry = Entry(broker, producer, partition)
+
     def entered(refused: ApiError | None) -> None:
+        if refused is None and not entry.still_counts():
+            refused = entry.refusal()
         if refused is None:
             then()
         else:
             refuse(refused)
 
-    if _is_within(broker, producer, partition):
-        entered(None)
-    elif adds:
+    if adds:
         add(broker, transactional_id, producer, [partition], entered)
     else:
         verify(broker, transactional_id, producer, [partition], entered)

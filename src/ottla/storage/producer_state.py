@@ -22,8 +22,10 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import BatchHeader
 from ottla.protocol.records.control import EndTransactionMarker
 from ottla.storage.producer_limit import ProducerLimit
+from ottla.storage.verification import Guard, Guards
 
 _HEAD = struct.Struct(">qhiqiqiq")
+_COORDINATOR_EPOCH = struct.calcsize(">qhiqiq")  # where it stands in a row
 _BATCH = struct.Struct(">iqi")
 _OLDER_BATCHES = 4
 _OLDER = _HEAD.size
@@ -74,7 +76,7 @@ class ProducerEntry(NamedTuple):
 class ProducerState:
     """The producers of one partition."""
 
-    __slots__ = ("_completed", "_open", "_rows", "_slots", "limit")
+    __slots__ = ("_completed", "_guards", "_open", "_rows", "_slots", "limit")
 
     def __init__(self) -> None:
         self._slots: dict[int, int] = {}
@@ -83,6 +85,8 @@ class ProducerState:
         self._open: dict[int, int] = {}
         # First offset and marker of transactions that ended, in the order of their markers.
         self._completed: deque[tuple[int, int]] = deque()
+        # Made with the first write that has to be verified elsewhere.
+        self._guards: Guards | None = None
         # What all partitions share; None for one that stands alone.
         self.limit: ProducerLimit | None = None
 
@@ -104,6 +108,22 @@ class ProducerState:
             return False
         head = _HEAD.unpack_from(self._rows, slot)
         return bool(head[7] >= 0 and head[1] == epoch)
+
+    def guard(self, producer_id: int) -> Guard:
+        """What a write holds from before its transaction is verified until it is appended."""
+        if self._guards is None:
+            self._guards = Guards()
+        return self._guards.begin(producer_id)
+
+    def is_guarded(self, producer_id: int, guard: Guard) -> bool:
+        """Return whether no marker of the producer was appended since the guard was given, and none was lost."""
+        return self._guards is not None and self._guards.holds(producer_id, guard)
+
+    def forget_coordinator(self, producer_id: int) -> None:
+        """Let the next marker of a producer come from any coordinator, however old its epoch."""
+        slot = self._slots.get(producer_id)
+        if slot is not None:
+            struct.pack_into(">i", self._rows, slot + _COORDINATOR_EPOCH, -1)
 
     def entries(self) -> Iterator[ProducerEntry]:
         """Every producer."""
@@ -303,6 +323,8 @@ class ProducerState:
         self, slot: int, header: BatchHeader, offset: int, now_ms: int, marker: EndTransactionMarker
     ) -> CompletedTxn | None:
         rows = self._rows
+        if self._guards is not None:
+            self._guards.end(header.producer_id)
         _, epoch, sequence, last_offset, delta, _, _, first = _HEAD.unpack_from(rows, slot)
         if epoch != header.producer_epoch:
             # A new epoch starts at sequence 0 (KIP-890 bumps it with every transaction).

@@ -3,7 +3,8 @@
 Versions: v5 log start offset · v7 zstd · v8 record errors (KIP-467) · v9 flexible · v10 current leader (KIP-951) ·
 v11 TRANSACTION_ABORTABLE · v12 partitions join the transaction when they are written to (KIP-890) · v13 topic ids.
 Differs from Apache Kafka: a batch is decompressed only where its inside matters (compacted topics, another
-compression.type, `ottla.produce.validation=deep`).
+compression.type, `ottla.produce.validation=deep`). A request with a transactional id must hold transactional batches
+alone: any other would be visible whatever becomes of the transaction.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ottla.broker.context import RequestContext
 from ottla.broker.leader_hints import hinted_nodes, leader_hint
 from ottla.broker.reply import Buffers, CloseConnection, Pending, Reply
 from ottla.broker.topic_views import INTERNAL_TOPICS, Node
+from ottla.broker.transaction_entry import Entry
 from ottla.coordination.transactions.state import Producer
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.produce_frames import (
@@ -100,7 +102,7 @@ def _append_one(context: RequestContext, request: ProduceRequest) -> Reply:
         if batch is None:
             return None
         header, _, log_append_time_ms = batch
-        if header.attributes & TRANSACTIONAL_FLAG and not _enters(
+        if (transactional_id is not None or header.attributes & TRANSACTIONAL_FLAG) and not _enters(
             context, transactional_id, header, partition
         ):
             return None
@@ -123,12 +125,16 @@ def _enters(
     header: BatchHeader,
     partition: Partition,
 ) -> bool:
-    return transactional_id is not None and transaction_entry.enter_at_once(
-        context.broker,
-        transactional_id,
-        Producer(header.producer_id, header.producer_epoch),
-        partition,
-        adds=context.version >= _FIRST_THAT_ADDS,
+    return (
+        transactional_id is not None
+        and header.attributes & TRANSACTIONAL_FLAG != 0
+        and transaction_entry.enter_at_once(
+            context.broker,
+            transactional_id,
+            Producer(header.producer_id, header.producer_epoch),
+            partition,
+            adds=context.version >= _FIRST_THAT_ADDS,
+        )
     )
 
 
@@ -136,7 +142,7 @@ class _Produce:
     """One request under way."""
 
     __slots__ = (
-        "acks", "awaited", "context", "entered", "failed", "now_ms", "pending", "results", "timeout_ms",
+        "acks", "awaited", "context", "entered", "entries", "failed", "now_ms", "pending", "results", "timeout_ms",
         "timer", "topics", "transactional_id",
     )  # fmt: skip
 
@@ -152,6 +158,8 @@ class _Produce:
         self.timer: TimerHandle | None = None
         # What the coordinator has said of partitions that were new to the transaction.
         self.entered: dict[TopicPartition, ApiError | None] = {}
+        # Whether that still holds when they are appended.
+        self.entries: dict[TopicPartition, Entry] = {}
 
     def refuse(self, error: int, message: str) -> Reply:
         self.results = [
@@ -172,6 +180,7 @@ class _Produce:
         enter = transaction_entry.add if adds else transaction_entry.verify
         is_here = transaction_entry.is_coordinated_here(broker, transactional_id)
         for producer, partitions in self._not_entered().items():
+            self.entries.update((tp, Entry(broker, producer, tp)) for tp in partitions)
             entered = broker.loop.create_future()
             enter(broker, transactional_id, producer, partitions, partial(_tell, entered))
             if entered.done():
@@ -249,6 +258,8 @@ class _Produce:
         header, _, log_append_time_ms = batch
         if header.attributes & TRANSACTIONAL_FLAG:
             self._check_transaction(partition, header)
+        elif self.transactional_id is not None:
+            raise _outside_its_transaction(self.transactional_id)
         base_offset, last_offset, log_start, _ = partition.append(batch, self.now_ms)
         if partition.log.high_watermark <= last_offset and self._waits(partition):
             # At once: while other partitions are looked into, this one may be committed, or lost.
@@ -279,6 +290,8 @@ class _Produce:
                 transaction_entry.check(broker, self.transactional_id, producer, partition.tp)
             elif (refusal := self.entered[partition.tp]) is not None:
                 raise refusal
+            elif not (entry := self.entries[partition.tp]).still_counts():
+                raise entry.refusal()
         except ApiError as refused:
             raise transaction_entry.told(
                 refused,
@@ -413,6 +426,14 @@ def _tell(entered: Future[ApiError | None], refusal: ApiError | None) -> None:
 def _continues(partition: Partition, producer: Producer) -> bool:
     """Whether a transaction is open here already, so that nobody needs to be asked."""
     return partition.log.producers.in_transaction(*producer)
+
+
+def _outside_its_transaction(transactional_id: str) -> ApiError:
+    """Such a batch would be visible whatever becomes of the transaction, and no marker would end it."""
+    return ApiError(
+        ErrorCode.INVALID_TXN_STATE,
+        f"the producer of {transactional_id!r} sent a batch without the transactional flag",
+    )
 
 
 def _without_an_id() -> ApiError:

@@ -1,8 +1,11 @@
 """WriteTxnMarkers (api 27, v1-v2).
 
 Versions: v1 flexible · v2 transaction version, with which a late marker is told from the right one (KIP-1228).
-Differs from Apache Kafka: what a coordinator has sent on a connection that it has given up is not done. Of a producer
-that keeps its epoch, such a marker could end the transaction after the one that it was meant for.
+Differs from Apache Kafka:
+- A client that is no broker ends only transactions that are open, and neither it nor a broker may use an epoch that no
+  coordinator has had. In Kafka one such marker fences the producer's coordinator, or the producer, for good.
+- A marker that a coordinator sent on a connection that it has given up is not written. Of a producer that keeps its
+  epoch, such a marker could end the transaction after the one that it was meant for.
 """
 
 from __future__ import annotations
@@ -50,8 +53,13 @@ def _write(
 ) -> None:
     ended = EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch)
     must_bump = marker.transaction_version >= FIRST_WITH_EPOCH_BUMP
+    markers, is_operator = context.broker.markers, context.connection.peer < 0
     try:
-        written = context.broker.markers.write(
+        markers.check_coordinator(ended)
+        if is_operator and not markers.is_needed(tp, marker.producer_id, marker.producer_epoch):
+            token(ErrorCode.NONE)
+            return
+        written = markers.write(
             tp,
             marker.producer_id,
             marker.producer_epoch,

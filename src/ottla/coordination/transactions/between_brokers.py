@@ -74,6 +74,7 @@ def markers_request(
             for topic, indexes in _by_topic(partitions).items()
         ],
         coordinator_epoch=ended.coordinator_epoch,
+        transaction_version=markers.transaction_version,
     )
     return WriteTxnMarkersRequest(markers=[marker])
 

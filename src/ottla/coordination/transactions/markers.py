@@ -16,25 +16,23 @@ from ottla.cluster.image import NO_LEADER, Image
 from ottla.cluster.peers import Peers
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.ends import Age, EndMarkers
+from ottla.coordination.transactions.state import FIRST_WITH_EPOCH_BUMP
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.control import EndTransactionMarker
 from ottla.replication.partitions import Partitions
 
 if TYPE_CHECKING:
     from ottla.coordination.transactions.shard import TransactionShard
+    from ottla.replication.partition import Partition
 
 log = logger(__name__)
 
 OnMarker: TypeAlias = Callable[[TopicPartition, int, bool], None]
 """Told of every marker that is in a log: partition, producer id, and whether it commits."""
 
-_MEANINGLESS = frozenset(
-    {
-        # The partition has seen a later epoch of the producer, or a later coordinator: this end came and went.
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-    }
-)
+# The partition has seen a later epoch of the producer: this marker was written before. TRANSACTION_COORDINATOR_FENCED
+# says no such thing: whoever is fenced tries again until the metadata tells it that it is no coordinator any more.
+_WRITTEN_BEFORE = ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 class MarkerWriter:
@@ -161,13 +159,63 @@ class MarkerWriter:
 
     def _is_meaningless(self, tp: TopicPartition, code: int) -> bool:
         """Whether a marker that was refused need not be written: if the topic is gone, nothing is left to end."""
-        return code in _MEANINGLESS or self._image().partition(*tp) is None
+        return code == _WRITTEN_BEFORE or self._image().partition(*tp) is None
 
     def is_late(self, broker_id: int, connection: int) -> bool:
         """Whether another broker has asked for markers on a newer connection before, so that this one is given up."""
         newest = self._newest_connection.get(broker_id, 0)
         self._newest_connection[broker_id] = max(newest, connection)
         return connection < newest
+
+    def check_coordinator(self, marker: EndTransactionMarker) -> None:
+        """Refuse a marker in an epoch that no coordinator has had, as far as this broker knows.
+
+        If the marker is genuine, its coordinator tries again, and by then this broker knows. A forged one would fence
+        the producer's true coordinator for good.
+        """
+        if not self._has_been(marker.coordinator_epoch):
+            raise ApiError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"no coordinator of transactions has had epoch {marker.coordinator_epoch}",
+            )
+
+    def is_needed(self, tp: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether there is a transaction that a marker from an operator may end; refuse a forged epoch.
+
+        A marker with an epoch that the producer has not reached would fence the producer for good.
+        """
+        entry = self._partitions.leader(*tp).log.producers.entry(producer_id)
+        if entry is None or entry.txn_first_offset < 0:
+            return False
+        if producer_epoch > entry.epoch + 1:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {producer_id} is at epoch {entry.epoch} in {tp}, not {producer_epoch}",
+            )
+        return True
+
+    def _has_been(self, coordinator_epoch: int) -> bool:
+        """Return whether some partition of __transaction_state is, or was, in this leader epoch."""
+        if coordinator_epoch <= 0:
+            return True
+        topic = None
+        if self._coordinator is not None:
+            topic = self._image().topics.get(self._coordinator.topic)
+        return topic is not None and any(
+            each.leader_epoch >= coordinator_epoch for each in topic.partitions
+        )
+
+    def _was_fenced_by_nobody(
+        self, refusal: ApiError, partition: Partition, producer_id: int
+    ) -> bool:
+        """Return whether the coordinator epoch that a marker is refused for is one that no coordinator has had.
+
+        Older builds wrote such markers for whoever asked.
+        """
+        if refusal.code != ErrorCode.TRANSACTION_COORDINATOR_FENCED:
+            return False
+        entry = partition.log.producers.entry(producer_id)
+        return entry is not None and not self._has_been(entry.coordinator_epoch)
 
     def write(
         self,
@@ -182,9 +230,21 @@ class MarkerWriter:
         """Append one marker; True if it is committed at once, else `then(error)` is called when it is."""
         partition = self._partitions.leader(tp.topic, tp.partition)
         partition.check_in_sync()
-        end_offset = partition.end_transaction(
-            producer_id, producer_epoch, marker, self._now_ms(), must_bump=must_bump
+        end = partial(
+            partition.end_transaction,
+            producer_id,
+            producer_epoch,
+            marker,
+            self._now_ms(),
+            must_bump=must_bump,
         )
+        try:
+            end_offset = end()
+        except ApiError as refusal:
+            if not self._was_fenced_by_nobody(refusal, partition, producer_id):
+                raise
+            partition.log.producers.forget_coordinator(producer_id)
+            end_offset = end()
         self._on_marker(tp, producer_id, marker.committed)
         if partition.high_watermark >= end_offset:
             return True
@@ -207,8 +267,9 @@ class MarkerWriter:
     ) -> bool:
         producer_id, epoch = markers.producer
         then = partial(self._committed, markers, tp)
+        must_bump = markers.transaction_version >= FIRST_WITH_EPOCH_BUMP
         try:
-            return self.write(tp, producer_id, epoch, ended, then=then)
+            return self.write(tp, producer_id, epoch, ended, must_bump=must_bump, then=then)
         except (ApiError, StorageError) as failure:
             given_up = isinstance(failure, ApiError) and self._is_meaningless(tp, failure.code)
             log.warning(

@@ -57,6 +57,43 @@ def test_a_marker_must_be_newer_than_what_it_ends(client: Client) -> None:
     assert force(client, "no-such-topic", producer, True) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+@pytest.mark.parametrize(
+    "forged", [{"coordinator_epoch": 2**31 - 1}, {"epoch": 32_767}, {"coordinator_epoch": 1000}]
+)
+@pytest.mark.parametrize("open_before", [True, False])
+def test_a_forged_marker_does_not_keep_the_coordinator_from_committing(
+    client: Client, forged: dict[str, int], open_before: bool
+) -> None:
+    topic = client.new_topic()
+    producer = Transactor(client)
+    producer.send(topic, b"first")
+    if not open_before:
+        producer.finish(True)
+    assert force(client, topic, producer, False, **forged) != 0 or not open_before
+    if open_before:
+        producer.finish(True)
+    producer.send(topic, b"second")
+    producer.finish(True)
+    assert committed(client, topic) == [b"first", b"second"]
+
+
+def test_not_even_a_broker_may_use_an_epoch_that_no_coordinator_has_had(
+    own_broker: Callable[[], OttlaBroker],
+) -> None:
+    broker = own_broker()
+    with closing(Client(broker.bootstrap)) as client, closing(introduced(broker)) as coordinator:
+        topic = client.new_topic()
+        producer = Transactor(client)
+        producer.send(topic, b"first")
+        assert force(coordinator, topic, producer, True, coordinator_epoch=0) == 0
+        producer.send(topic, b"second")
+        forged = {"coordinator_epoch": 1000, "epoch": producer.epoch + 1}
+        refusal = force(coordinator, topic, producer, False, **forged)
+        assert refusal == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        producer.finish(True)
+        assert committed(client, topic) == [b"first", b"second"]
+
+
 def test_a_marker_on_a_connection_that_the_coordinator_has_given_up_ends_nothing(
     own_broker: Callable[[], OttlaBroker],
 ) -> None:
