@@ -41,6 +41,7 @@ from ottla.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from ottla.storage.snapshots import Snapshots
 from ottla.storage.starved import StarvedProducers
 from ottla.storage.txn_index import AbortedTxn
+from ottla.storage.unsynced import Unsynced
 
 log = logger(__name__)
 
@@ -61,7 +62,6 @@ class Log:
 
     __slots__ = (
         "_active",
-        "_checked",
         "_config",
         "_directory_changed",
         "_flush_messages",
@@ -72,7 +72,6 @@ class Log:
         "_segment_bytes",
         "_snapshots",
         "_starved",
-        "_unchecked",
         "_unsynced",
         "directory",
         "end_offset",
@@ -119,11 +118,9 @@ class Log:
         self.last_flush_ms = 0
         self._active = self.segments[-1]
         self._snapshots: Snapshots = loaded.snapshots
-        # Sealed segments whose bytes, and whose indexes, no flush and no checkpoint has synced.
-        self._unsynced: list[Segment] = list(loaded.unsynced)
-        self._unchecked: list[Segment] = loaded.unsynced
         known = loaded.recovery_point == loaded.end_offset
-        self._checked = (self._active, self._active.size_bytes if known else 0)
+        checked = (self._active, self._active.size_bytes if known else 0)
+        self._unsynced = Unsynced(loaded.unsynced, checked)
         self._directory_changed = self._fresh = True
         # Truncations so far: whatever was read or written before one may not be the log's any more.
         self.generation = 0
@@ -189,9 +186,7 @@ class Log:
         """How many bytes recovery would have to scan after a crash."""
         if self.recovery_point >= self.end_offset:
             return 0
-        written = sum(segment.size_bytes for segment in self._unchecked) + self._active.size_bytes
-        segment, position = self._checked
-        return written - (position if segment is self._active or segment in self._unchecked else 0)
+        return self._unsynced.bytes_behind_checkpoint(self._active)
 
     @property
     def wants_sync(self) -> bool:
@@ -335,8 +330,7 @@ class Log:
         active.seal()
         self._snapshots.write(base, self.producers)
         segment = Segment.create(self.directory, base, now_ms)
-        self._unsynced.append(active)
-        self._unchecked.append(active)
+        self._unsynced.seal(active)
         self.segments.append(segment)
         self._active = segment
         self._directory_changed = True
@@ -354,21 +348,23 @@ class Log:
         active = self._active
         if checkpoint:
             paths += active.flush_indexes(final=final)
-            paths += [path for segment in self._unchecked for path in segment.paths[1:]]
+            unchecked = self._unsynced.by_checkpoint
+            paths += [path for segment in unchecked for path in segment.paths[1:]]
             files = self._checkpoint_files()
         if self._fresh:
             names = (PARTITION_METADATA, GAPS_FILE)
             paths += [*(f"{self.directory}/{name}" for name in names), self.log_dir.path]
         if self._directory_changed or files or paths:
             paths.append(self.directory)
-        sealed = [*(self._unchecked if checkpoint else self._unsynced)]
+        unflushed = self._unsynced.by_flush
+        sealed = [*(self._unsynced.by_checkpoint if checkpoint else unflushed)]
         ticket = FlushTicket(
             end_offset=self.end_offset,
             generation=self.generation,
             sealed=sealed,
             active=(active, active.size_bytes),
             is_checkpoint=checkpoint,
-            fds=[fs.dup(segment.fd) for segment in (*self._unsynced, active)],
+            fds=[fs.dup(segment.fd) for segment in (*unflushed, active)],
             files=files,
             sync_paths=paths,
         )
@@ -381,11 +377,10 @@ class Log:
             # Truncated meanwhile: what was synced may not be what the log holds now.
             return
         self.synced_offset = max(self.synced_offset, ticket.end_offset)
-        self._unsynced = [each for each in self._unsynced if each not in ticket.sealed]
+        self._unsynced.flushed(ticket.sealed)
         if ticket.is_checkpoint:
             self.recovery_point = max(self.recovery_point, ticket.end_offset)
-            self._unchecked = [each for each in self._unchecked if each not in ticket.sealed]
-            self._checked = ticket.active
+            self._unsynced.checkpointed(ticket.sealed, ticket.active)
             self._snapshots.keep_newest_and({segment.base_offset for segment in self.segments})
 
     def flush_failed(self) -> None:
@@ -461,7 +456,7 @@ class Log:
                 count -= 1
         gone = self.segments[:count]
         del self.segments[:count]
-        self._forget_unsynced(gone)
+        self._unsynced.forget(gone)
         first = self.segments[0].base_offset
         self.start_offset = max(self.start_offset, first)
         self.epochs.truncate_from_start(self.start_offset)
@@ -486,7 +481,7 @@ class Log:
             Segment(self.directory, base, sizes[f"{base:020d}.log"], now_ms) for base in cleaned
         ]
         self.segments = sorted(kept + fresh, key=lambda segment: segment.base_offset)
-        self._forget_unsynced(old)
+        self._unsynced.forget(old)
         self._directory_changed = True
         return retired
 
@@ -577,10 +572,6 @@ class Log:
             segment.close()
         return paths
 
-    def _forget_unsynced(self, gone: list[Segment]) -> None:
-        self._unsynced = [segment for segment in self._unsynced if segment not in gone]
-        self._unchecked = [segment for segment in self._unchecked if segment not in gone]
-
     def _delete_now(self, segments: list[Segment]) -> None:
         for segment in segments:
             segment.close()
@@ -594,8 +585,5 @@ class Log:
         self.recovery_point = min(self.recovery_point, end)
         self.high_watermark = min(self.high_watermark, end)
         self.first_dirty_offset = min(self.first_dirty_offset, end)
-        kept = self.segments[:-1]
-        self._unsynced = [segment for segment in self._unsynced if segment in kept]
-        self._unchecked = [segment for segment in self._unchecked if segment in kept]
-        self._checked = (self._active, 0)
+        self._unsynced.truncated(self.segments[:-1], self._active)
         self._snapshots.keep(lambda offset: offset <= end)
