@@ -88,6 +88,8 @@ def main() -> int:
     except OttlaError as error:
         print(f"spark_click_sessions: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

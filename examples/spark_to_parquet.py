@@ -60,6 +60,8 @@ def main() -> int:
     except OttlaError as error:
         print(f"spark_to_parquet: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     rows = sum(progress["numInputRows"] for progress in query.recentProgress)
     print(f"{rows} records written")
     return 0

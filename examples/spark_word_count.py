@@ -54,6 +54,8 @@ def main() -> int:
     except OttlaError as error:
         print(f"spark_word_count: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

@@ -87,7 +87,10 @@ def _pyspark_version() -> str | None:
     # Not what pip knows: a distribution of Spark brings a pyspark of its own.
     try:
         from pyspark import __version__
-    except ImportError:
+    except ModuleNotFoundError as missing:
+        # Anything else that is missing is wanted by pyspark, or by a file that shadows one of its modules.
+        if missing.name != "pyspark":
+            raise
         return None
     return str(__version__)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.requirements import require_spark
+from ottla.pipeline.session_end import interrupt_quietly, interrupts_held, stop_at_exit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,8 +61,10 @@ def session(
         builder = builder.master(master)
     for name, value in {**own, **(settings or {})}.items():
         builder = builder.config(name, value)
-    made: SparkSession = builder.getOrCreate()
+    with interrupts_held():
+        made: SparkSession = builder.getOrCreate()
     equip(made, publish=publish, publish_to=publish_to, progress=shown)
+    interrupt_quietly(made)
     return made
 
 
@@ -90,10 +93,16 @@ def _publish(spark: SparkSession, application: str, publish: bool, publish_to: s
     before = _publishers.get(application)
     if application not in _publishers:
         tell_for_sources()
+        stop_at_exit(spark, lambda: _remove_publisher(spark, application))
     elif before is not None and publish and publish_to in (None, before.bootstrap_servers):
         return
-    if before is not None:
-        spark.streams.removeListener(before)
+    _remove_publisher(spark, application)
     made = _publishers[application] = ProgressPublisher(spark, publish_to) if publish else None
     if made is not None:
         spark.streams.addListener(made)
+
+
+def _remove_publisher(spark: SparkSession, application: str) -> None:
+    publisher = _publishers.get(application)
+    if publisher is not None:
+        spark.streams.removeListener(publisher)

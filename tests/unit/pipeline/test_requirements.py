@@ -114,3 +114,13 @@ def test_what_the_source_needs_is_told_wherever_spark_comes_in(
 def test_a_new_pyspark(monkeypatch: pytest.MonkeyPatch, new: str) -> None:
     pyspark_is(monkeypatch, new)
     assert require_pyspark() == new
+
+
+def test_an_import_that_fails_inside_pyspark_tells_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyspark.py").write_text("import tea_leaves\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="tea_leaves"):
+        require_pyspark()
