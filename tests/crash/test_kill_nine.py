@@ -12,17 +12,17 @@ from tests.support.running_producer import RunningProducer, check_promises
 pytestmark = [pytest.mark.compat, pytest.mark.slow]
 
 KILLS = 50
-START_LIMIT_S = 2.0
+START_LIMIT_CPU_S = 2.0
 
 
 def kill_and_restart(broker: OttlaBroker, running: RunningProducer, kills: int) -> list[float]:
-    """Kill the broker again and again, each time in the middle of work; returns start-up times."""
+    """Kill the broker again and again, each time in the middle of work; returns the CPU that each start took."""
     seconds = []
     for n in range(kills):
         running.wait_for_acks(50 + 37 * n % 200)
         broker.kill()
         broker.start()
-        seconds.append(broker.start_seconds)
+        seconds.append(broker.start_cpu_seconds)
     return seconds
 
 
@@ -33,7 +33,7 @@ def test_nothing_acknowledged_is_lost_or_doubled(own_broker: Callable[..., Ottla
         seconds = kill_and_restart(broker, running, KILLS)
         running.finish()
     assert check_promises(broker.bootstrap, running) == running.sent
-    assert max(seconds) < START_LIMIT_S
+    assert max(seconds) < START_LIMIT_CPU_S
 
 
 def test_topics_and_their_settings_survive(own_broker: Callable[..., OttlaBroker]) -> None:

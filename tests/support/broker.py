@@ -16,6 +16,14 @@ POLL_S = 0.01
 LOG_TAIL_CHARS = 4000
 
 
+def cpu_seconds(pid: int) -> float:
+    """All that the threads of a process have used so far."""
+    used_ns = (
+        each.read_text().split()[0] for each in Path(f"/proc/{pid}/task").glob("*/schedstat")
+    )
+    return sum(map(int, used_ns)) / 1e9
+
+
 class BrokerFailed(AssertionError):
     """The broker did not start, or did not stop, as it should."""
 
@@ -38,6 +46,8 @@ class OttlaBroker:
         self.start_timeout_s = start_timeout_s
         self.log_file = log_file or data_dir.with_name(data_dir.name + ".log")
         self.start_seconds = 0.0
+        self.start_cpu_seconds = 0.0
+        """What the process had used when it was ready: others on this machine do not count."""
         self.host = "127.0.0.1"
         self.port = 0
         self.broker_id = -1
@@ -101,6 +111,7 @@ class OttlaBroker:
             )
         ready = self._wait_until_ready(began_at, began + self.start_timeout_s)
         self.start_seconds = time.monotonic() - began
+        self.start_cpu_seconds = cpu_seconds(self.pid)
         self.broker_id, self.host, self.port = int(ready[1]), ready[2], int(ready[3])
         return self
 

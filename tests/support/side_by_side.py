@@ -38,7 +38,6 @@ ALONE = (
     "tests/cluster/test_failover",
     "tests/cluster/test_throttled_reassignment",
     "tests/cluster/test_zookeeper_away",
-    "tests/crash/test_start",
     "tests/robustness/test_groups",
 )
 WORKER = "PYTEST_XDIST_WORKER"

@@ -5,6 +5,7 @@ It is loaded wherever ottla and pytest are installed, so it imports the rest onl
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ottla.testing.report import Watched
     from ottla.testing.topics import Topic
 
+_FIXTURES = {"ottla_broker", "ottla_topic", "ottla_topics", "ottla_cluster"}
 _WATCHED: pytest.StashKey[list[Watched]] = pytest.StashKey()
 
 
@@ -105,6 +107,22 @@ class _watching:  # noqa: N801 - it is used as a function
 
     def __exit__(self, *_: object) -> None:
         self._all[:] = [each for each in self._all if each.fixture != self._fixture]
+
+
+@pytest.hookimpl
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine that uses these fixtures on a loop of its own, unless pytest-asyncio or anyio has taken it.
+
+    pytest-asyncio puts a plain function in its place, and anyio's hook comes first; coroutines of others are theirs.
+    """
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test) or _FIXTURES.isdisjoint(pyfuncitem.fixturenames):
+        return None
+    import asyncio
+
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    asyncio.run(test(**arguments))
+    return True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

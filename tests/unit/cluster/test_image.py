@@ -107,8 +107,8 @@ def test_what_is_read_again_unchanged_is_no_change() -> None:
 def test_one_more_topic_does_not_cost_all_the_others() -> None:
     image, _ = advance(Image(), Changes(topics={f"t{n}": topic(f"t{n}") for n in range(1_000)}))
     more = [topic(f"more{n}") for n in range(100)]
-    began = time.perf_counter()
+    began = time.process_time()
     for added in more:
         image, _ = advance(image, Changes(topics={added.name: added}))
-    each_us = (time.perf_counter() - began) / len(more) * 1e6
+    each_us = (time.process_time() - began) / len(more) * 1e6
     assert each_us < 1_000  # measured 25

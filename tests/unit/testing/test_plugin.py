@@ -23,6 +23,13 @@ def test_that_fails_with_a_dead_broker(ottla_broker):
     ottla_broker.kill()
     assert False
 """
+COROUTINES = """
+async def test_of_somebody_elses_event_loop():
+    assert False, "this is not run"
+
+async def test_that_fails(ottla_broker):
+    assert False, "this is run"
+"""
 CLUSTER = """
 def test_on_a_cluster(ottla_cluster):
     assert False
@@ -47,6 +54,15 @@ def test_a_failed_test_tells_what_the_broker_saw(pytester: pytest.Pytester) -> N
     alone, _, dead = rest.partition("test_that_fails_with_a_dead_broker ___")
     assert "ottla broker on" not in alone
     assert "(the broker does not run: nobody can say what it was asked)" in dead
+
+
+def test_coroutines_that_use_the_fixtures_are_run_and_others_left_to_other_plugins(
+    pytester: pytest.Pytester,
+) -> None:
+    output = run(pytester, COROUTINES)
+    assert "2 failed" in output
+    assert "AssertionError: this is run" in output
+    assert "this is not run" not in output
 
 
 def test_a_cluster_is_skipped_with_a_sentence_where_there_is_no_java(

@@ -5,18 +5,11 @@ from pathlib import Path
 import pytest
 
 from ottla.testing import Broker
+from tests.support.broker import cpu_seconds
 
 RUNS = 5
 MOST_CPU_SECONDS = 0.3
 """The best of a few, in CPU time: what others do on this machine does not count. Measured: 0.15."""
-
-
-def cpu_seconds(pid: int) -> float:
-    """All that the threads of a process have used so far."""
-    used_ns = (
-        each.read_text().split()[0] for each in Path(f"/proc/{pid}/task").glob("*/schedstat")
-    )
-    return sum(map(int, used_ns)) / 1e9
 
 
 def start_and_measure() -> float:

@@ -102,9 +102,9 @@ def test_any_text_is_a_pattern_or_is_refused(pattern: str, name: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)*b", "(.*)*(.*)*x", "(a?){200}a{200}"])
 def test_no_pattern_takes_long(pattern: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert not TopicPattern(pattern).matches("a" * 150)
-    assert time.monotonic() - began < SPAN_S
+    assert time.process_time() - began < SPAN_S
 
 
 def test_the_memory_of_a_pattern_is_bounded() -> None:
