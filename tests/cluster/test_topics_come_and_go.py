@@ -2,18 +2,27 @@
 
 import os
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.client.administration.topics import NewTopic
 from ottla.client.sync_admin import SyncAdmin
+from ottla.protocol.apis.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from ottla.protocol.errors import ErrorCode
 from tests.support.broker import OttlaBroker
-from tests.support.clients import admin, consume, produce, unique_name
+from tests.support.clients import admin, consume, consumer, produce, unique_name
 from tests.support.cluster import Cluster
 from tests.support.waiting import wait_for
+from tests.unit.broker.handlers.asking import Client
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
@@ -100,3 +109,37 @@ def test_topics_that_went_while_a_broker_hung(cluster: Cluster) -> None:
     check_that_only_the_new_is_there(cluster, again)
     wait_for(lambda: directories(broker, gone) == [], "what was deleted to be removed")
     wait_for(lambda: len(directories(broker, again)) == 1, "what was replaced to be removed")
+
+
+def delete_records(leader: OttlaBroker, topic: str, offset: int, timeout_ms: int) -> int:
+    """What the leader answers."""
+    wanted = DeleteRecordsPartition(partition_index=0, offset=offset)
+    request = DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=topic, partitions=[wanted])], timeout_ms=timeout_ms
+    )
+    with closing(Client(leader.bootstrap)) as client:
+        return int(client.ask(request).topics[0].partitions[0].error_code)
+
+
+def test_deleted_records_are_gone_from_every_replica_in_sync(cluster: Cluster) -> None:
+    topic = filled_topic(cluster)
+    follower = cluster.brokers[1]
+    os.kill(follower.pid, signal.SIGSTOP)
+    try:
+        # It does not know yet, and would lead with all of them if its leader died now.
+        answer = delete_records(cluster.brokers[3], topic, 20, timeout_ms=300)
+        assert answer == ErrorCode.REQUEST_TIMED_OUT
+    finally:
+        os.kill(follower.pid, signal.SIGCONT)
+    assert delete_records(cluster.brokers[3], topic, 30, timeout_ms=20_000) == 0
+    with SyncAdmin({"bootstrap.servers": cluster.bootstrap}) as client:
+        tp = TopicPartition(topic, 0)
+        client.alter_partition_reassignments({tp: [1, 2, 3]})
+        wait_for(lambda: not client.list_partition_reassignments(), "the reassignment")
+        client.elect_leaders(partitions=[tp])
+    wait_for(lambda: cluster.leader(topic) == 1, "broker 1 to lead")
+    reader = consumer(cluster.bootstrap)
+    try:
+        assert reader.get_watermark_offsets(KafkaPartition(topic, 0), timeout=20) == (30, len(OLD))
+    finally:
+        reader.close()

@@ -41,11 +41,12 @@ class Follower:
         "end_offset",
         "fetched_ms",
         "leader_end_offset",
+        "start_offset",
         "told_high_watermark",
     )
 
     def __init__(self, caught_up_ms: int) -> None:
-        self.end_offset = _UNKNOWN
+        self.start_offset = self.end_offset = _UNKNOWN
         self.broker_epoch = _UNKNOWN
         self.caught_up_ms = caught_up_ms
         self.fetched_ms = 0
@@ -69,13 +70,23 @@ class Follower:
 class Leadership:
     """One leader epoch of one partition, seen by its leader."""
 
-    __slots__ = ("_followers", "_me", "_placed", "pending", "start_offset", "tells_at_once")
+    __slots__ = (
+        "_followers",
+        "_me",
+        "_placed",
+        "pending",
+        "start_offset",
+        "tells_at_once",
+        "trimmed_to",
+    )
 
     def __init__(self, me: int, placed: PartitionImage, end_offset: int, now_ms: int) -> None:
         self._me = me
         self._placed = placed
         self.start_offset = end_offset
         self.pending: Proposal | None = None
+        # Where the log began when records were deleted last: a follower that does not know it would bring them back.
+        self.trimmed_to = _UNKNOWN
         # Whether followers that wait want to hear when the high watermark moves, and not only of records.
         self.tells_at_once = False
         self._followers = {each: Follower(now_ms) for each in placed.replicas if each != me}
@@ -93,24 +104,42 @@ class Leadership:
         }
 
     def fetched(
-        self, broker_id: int, broker_epoch: int, offset: int, end_offset: int, now_ms: int
+        self,
+        broker_id: int,
+        broker_epoch: int,
+        offset: int,
+        end_offset: int,
+        now_ms: int,
+        log_start_offset: int = _UNKNOWN,
     ) -> bool:
         """A follower fetches from `offset` on; False if this broker is no replica, or an earlier life of one."""
         follower = self._followers.get(broker_id)
         if follower is None or broker_epoch < follower.broker_epoch:
             return False
         follower.broker_epoch = broker_epoch
+        follower.start_offset = log_start_offset
         follower.fetched(offset, end_offset, now_ms)
         return True
 
+    def is_trimmed_to(self, offset: int) -> bool:
+        """Return whether every member of the maximal ISR begins at an offset, or behind it."""
+        return all(
+            self._followers[each].start_offset >= offset
+            for each in self._maximal_isr()
+            if each in self._followers
+        )
+
     def committed_end(self, own_end_offset: int) -> int:
         """What every member of the maximal ISR holds; below 0 while one of them has not been heard of."""
+        followers = self._followers
+        ends = [followers[each].end_offset for each in self._maximal_isr() if each in followers]
+        return min(own_end_offset, *ends) if ends else own_end_offset
+
+    def _maximal_isr(self) -> set[int]:
         members = set(self._placed.isr)
         if self.pending is not None:
             members.update(self.pending.members)
-        followers = self._followers
-        ends = [followers[each].end_offset for each in members if each in followers]
-        return min(own_end_offset, *ends) if ends else own_end_offset
+        return members
 
     def expansion(self, high_watermark: int, epochs: Mapping[int, int]) -> Proposal | None:
         """Ask for whoever has caught up; `epochs` are those of the brokers that are registered now."""
@@ -121,6 +150,7 @@ class Leadership:
             for each, follower in self._followers.items()
             if each not in self._placed.isr
             and follower.end_offset >= max(high_watermark, self.start_offset)
+            and follower.start_offset >= self.trimmed_to
             and epochs.get(each) == follower.broker_epoch
         }
         return self._propose({*self._placed.isr, *joining}, epochs) if joining else None

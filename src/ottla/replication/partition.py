@@ -57,7 +57,7 @@ class Partition:
     """
 
     __slots__ = (
-        "_committed", "_fetch_waiters", "_held", "_me", "_watch", "bytes_in", "bytes_out",
+        "_committed", "_fetch_waiters", "_held", "_me", "_trims", "_watch", "bytes_in", "bytes_out",
         "is_leader", "leader_epoch", "leadership", "log", "messages_in", "placed", "tp",
     )  # fmt: skip
 
@@ -79,6 +79,7 @@ class Partition:
         self._fetch_waiters: set[FetchWaiter] = set()
         self._committed: deque[tuple[int, Callable[[int], None]]] = deque()
         self._held: deque[tuple[int, Callable[[int], None]]] = deque()
+        self._trims: list[tuple[int, Callable[[int], None]]] = []
         self.placed = placed
         self.leader_epoch = -1
         self.is_leader = False
@@ -101,11 +102,13 @@ class Partition:
             self.leadership = None
         elif fresh or self.leadership is None:
             self.leadership = Leadership(self._me, placed, self.log.end_offset, now_ms)
+            self.leadership.trimmed_to = self.log.start_offset
         else:
             self.leadership.adopt(placed, now_ms)
             if self.is_under_min_isr:
                 self._fail_committed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         self.advance_high_watermark()
+        self._settle_trims()
         self.wake()
 
     @property
@@ -156,17 +159,26 @@ class Partition:
             self._watch.changed(self, wake=True)
         return appended
 
-    def replica_fetched(self, broker_id: int, broker_epoch: int, offset: int, now_ms: int) -> None:
-        """A follower asks for `offset`: it holds everything below."""
+    def replica_fetched(
+        self,
+        broker_id: int,
+        broker_epoch: int,
+        offset: int,
+        now_ms: int,
+        log_start_offset: int = -1,
+    ) -> None:
+        """A follower asks for `offset`: it holds everything below, from its own start on."""
         leadership = self.leadership
         if leadership is None or not leadership.fetched(
-            broker_id, broker_epoch, offset, self.log.end_offset, now_ms
+            broker_id, broker_epoch, offset, self.log.end_offset, now_ms, log_start_offset
         ):
             raise ApiError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {broker_id} in epoch {broker_epoch} is no replica of {self.tp}",
             )
         self.advance_high_watermark()
+        if self._trims:
+            self._settle_trims()
         if len(self.placed.isr) < len(self.placed.replicas):
             self._watch.caught_up(self)
 
@@ -343,8 +355,23 @@ class Partition:
             raise OffsetOutOfRange(
                 f"{self.tp}: {target} is above the high watermark {self.high_watermark}"
             )
-        self.log.advance_start_offset(target)
+        if self.log.advance_start_offset(target) and self.leadership is not None:
+            self.leadership.trimmed_to = target
+            self._watch.changed(self, wake=True)
         return target
+
+    def when_trimmed(self, offset: int, then: Callable[[int], None]) -> None:
+        """Call `then(error)` once all replicas in sync begin at an offset: no failover brings deleted records back."""
+        self._trims.append((offset, then))
+        self._settle_trims()
+
+    def _settle_trims(self) -> None:
+        trims, self._trims, leadership = self._trims, [], self.leadership
+        for offset, then in trims:
+            if leadership is None or leadership.is_trimmed_to(offset):
+                then(0)
+            else:
+                self._trims.append((offset, then))
 
     def flushed(self, error: StorageError | None) -> None:
         """A sync has ended: what it covered counts as held, or this log cannot promise anything any more."""
@@ -358,6 +385,9 @@ class Partition:
         self._fail_committed(error)
         held, self._held = self._held, deque()
         for _, then in held:
+            then(error)
+        trims, self._trims = self._trims, []
+        for _, then in trims:
             then(error)
         self.wake()
 

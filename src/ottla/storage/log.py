@@ -301,8 +301,9 @@ class Log:
         return self.epochs.end_offset_for(epoch, self.end_offset)
 
     def first_unstable_offset(self) -> int | None:
-        """The first offset that a read_committed consumer must not pass yet."""
-        return self.producers.first_unstable_offset(self.high_watermark)
+        """The first offset that a read_committed consumer must not pass yet; what was deleted is none."""
+        first = self.producers.first_unstable_offset(self.high_watermark)
+        return None if first is None else max(first, self.start_offset)
 
     def aborted_transactions(self, fetch_offset: int, upper_offset: int) -> list[AbortedTxn]:
         """The aborted transactions within a range of offsets, by their first offset."""

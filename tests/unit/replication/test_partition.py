@@ -305,3 +305,64 @@ def test_a_fresh_leader_does_not_tell_the_end_before_it_knows_it(tmp_path, flush
     partition.replica_fetched(2, 0, 3, NOW_MS)
     partition.check_end_known()
     partition.log.close()
+
+
+def replicated(tmp_path: Path, flushes: list[Partition]) -> Partition:
+    """One with a follower in sync that holds all of its five records."""
+    partition = make(tmp_path, flushes)
+    partition.place(placed(isr=(1, 2), replicas=(1, 2, 3), epoch=1), NOW_MS)
+    append(partition, 5)
+    partition.replica_fetched(2, 0, 5, NOW_MS, 0)
+    assert partition.high_watermark == 5
+    return partition
+
+
+def test_records_are_deleted_once_every_replica_in_sync_begins_behind_them(
+    tmp_path, flushes
+) -> None:
+    partition, told = replicated(tmp_path, flushes), []
+    assert partition.advance_start_offset(3) == 3
+    partition.when_trimmed(3, told.append)
+    partition.replica_fetched(2, 0, 5, NOW_MS, 0)
+    assert told == [], "a failover would bring them back"
+    partition.replica_fetched(2, 0, 5, NOW_MS, 3)
+    assert told == [0]
+    partition.log.close()
+
+
+def test_a_deletion_waits_for_a_replica_only_as_long_as_that_is_in_sync(tmp_path, flushes) -> None:
+    partition, told = replicated(tmp_path, flushes), []
+    partition.advance_start_offset(3)
+    partition.when_trimmed(3, told.append)
+    partition.place(placed(isr=(1,), replicas=(1, 2, 3), epoch=1), NOW_MS)
+    assert told == [0]
+    partition.log.close()
+
+
+def test_a_replica_that_would_bring_deleted_records_back_does_not_join(tmp_path, flushes) -> None:
+    partition = replicated(tmp_path, flushes)
+    partition.advance_start_offset(3)
+    assert partition.leadership is not None
+    partition.replica_fetched(3, 7, 5, NOW_MS, 0)
+    assert partition.leadership.expansion(5, {1: 0, 2: 0, 3: 7}) is None
+    partition.replica_fetched(3, 7, 5, NOW_MS, 3)
+    joined = partition.leadership.expansion(5, {1: 0, 2: 0, 3: 7})
+    assert joined is not None
+    assert joined.members == (1, 2, 3)
+    partition.log.close()
+
+
+def test_a_deletion_ends_with_the_leadership(tmp_path, flushes) -> None:
+    partition, told = replicated(tmp_path, flushes), []
+    partition.advance_start_offset(3)
+    partition.when_trimmed(3, told.append)
+    partition.place(placed(isr=(1, 2), replicas=(1, 2, 3), epoch=2)._replace(leader=2), NOW_MS)
+    assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    partition.log.close()
+
+
+def test_what_was_deleted_is_not_the_beginning_of_an_open_transaction(partition: Partition) -> None:
+    append_in_transaction(partition, epoch=3)
+    append(partition, 5)
+    partition.advance_start_offset(4)
+    assert (partition.log.start_offset, partition.last_stable_offset) == (4, 4)

@@ -145,7 +145,11 @@ class _Fetch:
                 )
                 if diverging is None:
                     partition.replica_fetched(
-                        self._follower_id, self._request.replica_epoch, wanted.fetch_offset, now_ms
+                        self._follower_id,
+                        self._request.replica_epoch,
+                        wanted.fetch_offset,
+                        now_ms,
+                        wanted.log_start_offset,
                     )
             except (ApiError, StorageError):
                 continue  # whoever reads it finds the same, and tells
@@ -190,6 +194,8 @@ class _Fetch:
         stable = partition.last_stable_offset
         upper = self._upper(partition, high_watermark, stable)
         log_start = partition.log.start_offset
+        if self._follower_id >= 0 and wanted.log_start_offset < log_start:
+            self._urgent = True  # DeleteRecords is answered when all replicas in sync know
         if diverging is not None:
             self._urgent = True
             return PartitionData(
