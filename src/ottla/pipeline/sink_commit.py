@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.log import logger
@@ -12,6 +13,7 @@ from ottla.pipeline.sink_message import NO_GENERATION, Claim, PartMessage
 from ottla.pipeline.sink_work import generation_of
 from ottla.pipeline.txn_groups import TxnGroups
 from ottla.pipeline.writing_link import link_to
+from ottla.protocol.apis.describe_sinks import DescribedSink
 from ottla.protocol.errors import ErrorCode
 
 log = logger(__name__)
@@ -75,14 +77,16 @@ def abort_parts(settings: ProducerSettings, claim: Claim | None, generation: int
     """Give up what a failed batch has written; where that fails, the next run or the time-out does it."""
     if claim is None:
         return
+    if generation == NO_GENERATION:
+        generation = claim.generation
+    if generation == NO_GENERATION:
+        # Opening the sink to learn the generation would take it from the run that has it.
+        _abort_run(settings, claim.sink_id, lambda sink: sink.run_id == claim.run_id)
+        return
     link = link_to(settings)
-    try:
-        if generation == NO_GENERATION:
-            generation = generation_of(link, claim, _ABORT_TIMEOUT_MS)
+    with _abort_may_fail(claim.sink_id):
         groups = TxnGroups(link.cluster)
         link.run(groups.abort(claim.sink_id, generation, timeout_ms=_ABORT_TIMEOUT_MS))
-    except OttlaError as error:
-        log.warning("a failed batch was not aborted at once", sink=claim.sink_id, why=error)
 
 
 def run_of(run_id: str, driver: str) -> str:
@@ -95,13 +99,35 @@ def abort_unheard(settings: ProducerSettings, sink_id: str, driver: str, batch: 
 
     Another driver may have taken over from this one, and may be writing the same batch.
     """
+
+    def is_mine(sink: DescribedSink) -> bool:
+        written = any(slot.batch == batch for slot in sink.slots)
+        return written and sink.run_id.endswith(run_of("", driver))
+
+    _abort_run(settings, sink_id, is_mine)
+
+
+def _abort_run(
+    settings: ProducerSettings, sink_id: str, is_mine: Callable[[DescribedSink], bool]
+) -> None:
+    """Give up what the current run of a sink has open, if that run is the caller's."""
     link = link_to(settings)
     groups = TxnGroups(link.cluster)
-    try:
-        found = link.run(groups.describe(sink_id))
-        is_mine = found.run_id.endswith(run_of("", driver))
-        if is_mine and any(slot.batch == batch for slot in found.slots):
+    with _abort_may_fail(sink_id):
+        try:
+            found = link.run(groups.describe(sink_id))
+        except ApiError as error:
+            if error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+                return  # no task opened it
+            raise
+        if is_mine(found):
             link.run(groups.abort(sink_id, found.generation, timeout_ms=_ABORT_TIMEOUT_MS))
+
+
+@contextmanager
+def _abort_may_fail(sink_id: str) -> Iterator[None]:
+    try:
+        yield
     except OttlaError as error:
         log.warning("a failed batch was not aborted at once", sink=sink_id, why=error)
 

@@ -27,7 +27,7 @@ from ottla.client.sender import Sender
 from ottla.client.transaction_state import State
 from ottla.client.transactions import Transactions
 from ottla.pipeline.writing_link import Link
-from ottla.protocol.records.batch import patch_producer
+from ottla.protocol.records.batch import parse_header, patch_producer
 
 _NO_LIMIT: Final = 0
 
@@ -50,6 +50,8 @@ class EncodedBatch(Batch[Outcome]):
     ) -> None:
         super().__init__(target, 0, _NO_LIMIT, created_ms, Outcome(target))
         self.data = data
+        # Halves of a batch that the broker found too large are packed anew, and must stay in the transaction.
+        self.transactional = parse_header(data).is_transactional
         self.encoder.count, self.encoder.size_bytes = count, len(data)
 
     def _packed(self, codec: int, level: int | None) -> bytearray:

@@ -189,6 +189,28 @@ def test_a_run_that_was_replaced_does_not_give_up_the_batch_of_its_successor(sin
     wait_for(lambda: sink.seen() == ["new"], "the markers")
 
 
+def test_a_run_that_never_opened_the_sink_does_not_take_it_by_giving_up(sink: Sink) -> None:
+    """A second driver of a query failed before any of its tasks had a row."""
+    written = sink.task(3, 0, "live")
+    stranger = replace(sink.claim(3), run_id=run_of(str(uuid4()), "host:other"))
+    abort_parts(sink.work.settings, stranger, NO_GENERATION)
+    sink.commit(written)
+    wait_for(lambda: sink.seen() == ["live"], "the markers")
+
+
+def test_batches_that_the_broker_has_split_stay_in_the_transaction(bootstrap: str) -> None:
+    sink = Sink(bootstrap, create_topic(bootstrap, max_message_bytes=2_000))
+    values = [f"{n:0100}" for n in range(200)]
+    frame = pa.RecordBatch.from_pydict({"value": values})
+    given_up = sink.task_of(0, 0, iter([frame]))
+    assert sink.seen() == []
+    abort_parts(sink.work.settings, given_up.claim, given_up.generation)
+    wait_for(sink.is_given_up, "the markers")
+    assert sink.seen() == [], "records of a batch that was given up are visible"
+    sink.commit(sink.task_of(0, 0, iter([frame])))
+    wait_for(lambda: sink.seen() == values, "the markers")
+
+
 def test_a_task_that_outlives_its_write_does_not_bring_it_back(impatient: Sink) -> None:
     settings, name = impatient.work.settings, str(uuid4())
     link = link_to(settings)
