@@ -47,8 +47,8 @@ def test_a_batch_that_is_repeated_is_skipped(job: LinesJob) -> None:
     assert job.written() == ["a", "b", "c"]
 
 
-def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
-    job: LinesJob, monkeypatch: pytest.MonkeyPatch
+def test_a_batch_that_is_repeated_is_skipped_where_spark_has_put_the_checkpoint(
+    job: LinesJob,
 ) -> None:
     writer = job.lines().writeStream.format("ottla").options(**job.options)
     job.spark.conf.set("spark.sql.streaming.checkpointLocation", str(job.checkpoint.parent))
@@ -62,8 +62,64 @@ def test_a_batch_that_is_repeated_is_skipped_where_offsets_cannot_be_read(
         job.spark.conf.unset("spark.sql.streaming.checkpointLocation")
     assert job.written() == ["a", "b"]
     job.forget_commit(0)
-    job.run()  # with the option, by which they can be read
+    job.run()
     assert job.written() == ["a", "b"]
+
+
+@pytest.mark.parametrize("over", ["format", "write_stream", "settings"])
+def test_another_batch_with_as_many_rows_does_not_count_as_written(
+    job: LinesJob, over: str
+) -> None:
+    """A checkpoint is restored, and its next batch has as many rows as the one that is committed."""
+
+    def run() -> None:
+        options = {**job.options, "checkpointLocation": str(job.checkpoint)}
+        if over == "format":
+            job.run()
+        elif over == "write_stream":
+            job.finish(pipeline.write_stream(job.lines(), options))
+        else:
+            writer = job.lines().writeStream.format("ottla").options(**job.options)
+            job.finish(writer.queryName(job.checkpoint.name))
+
+    if over == "settings":
+        job.spark.conf.set("spark.sql.streaming.checkpointLocation", str(job.checkpoint.parent))
+    try:
+        job.given("a")
+        run()
+        backup = job.checkpoint.with_name("backup")
+        shutil.copytree(job.checkpoint, backup)
+        job.given("b")
+        run()
+        shutil.rmtree(job.checkpoint)
+        backup.rename(job.checkpoint)
+        (job.files / "0001.txt").rename(job.files.parent / "gone.txt")
+        (job.files / "other.txt").write_text("c\n")
+        with pytest.raises(StreamingQueryException, match="other contents"):
+            run()
+    finally:
+        job.spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert job.written() == ["a", "b"]
+
+
+@pytest.fixture
+def view(job: LinesJob) -> str:
+    """The checkpoint in a file system that Spark reads and Python does not, as HDFS and object stores are."""
+    hadoop = job.spark._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.sinks.link./c", f"file://{job.checkpoint.parent}")
+    return f"viewfs://sinks/c/{job.checkpoint.name}"
+
+
+def test_a_checkpoint_that_only_spark_can_read(job: LinesJob, view: str) -> None:
+    options = {**job.options, "checkpointLocation": view}
+    job.given("a")
+    with pytest.raises(StreamingQueryException, match=r"viewfs.* cannot be read .*write_stream"):
+        job.finish(job.lines().writeStream.format("ottla").options(**options))
+    assert job.written() == []
+    job.finish(pipeline.write_stream(job.lines(), options))
+    job.forget_commit(0)
+    job.finish(pipeline.write_stream(job.lines(), options))
+    assert job.written() == ["a"]
 
 
 def test_a_skipped_batch_still_counts_in_the_state(job: LinesJob) -> None:

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from ottla import pipeline
+from ottla.pipeline.offsets import without_ids
 from tests.pipeline.streams import WITHIN_S, Streams, fill, numbers
 from tests.pipeline.topics import add_partitions, committed, delete_before, delete_topic
 from tests.support.clients import create_named, create_topic, produce, unique_name
@@ -25,7 +26,7 @@ def test_available_now_reads_in_limited_batches_and_leaves_no_lag(streams: Strea
     assert list(streams.batches.values()) == [40, 40, 20]
     assert committed(streams.bootstrap, group) == {(topic, 0): 50, (topic, 1): 50}
     first = query.recentProgress[0]["sources"][0]
-    assert json.loads(first["endOffset"]) == {topic: {"0": 20, "1": 20}}
+    assert without_ids(json.loads(first["endOffset"])) == {topic: {"0": 20, "1": 20}}
     assert json.loads(first["latestOffset"]) == {topic: {"0": 50, "1": 50}}
     lag = pipeline.lag(query)
     assert lag is not None

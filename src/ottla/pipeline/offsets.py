@@ -1,5 +1,8 @@
 """Pure: offsets of partitions in the JSON form of Spark's Kafka connector: {"topic":{"0":12}}.
 
+Beside them stand the ids of the topics, so that one which was deleted and made again is not taken for the old one; the
+connector's own checkpoints have none, and it does not read ours.
+
 Spark compares offsets as text and keeps them in checkpoints, so there is one order: topics by name,
 partitions by number.
 """
@@ -8,16 +11,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
 
 from ottla.base.ids import TopicPartition
 from ottla.base.units import LONG_MAX
 
 Offsets: TypeAlias = dict[TopicPartition, int]
+TopicIds: TypeAlias = Mapping[str, UUID]
 
 LATEST: Final = -1
 EARLIEST: Final = -2
 
+_TOPIC_IDS: Final = "@topic-ids"
+"""No topic has such a name."""
 _OFFSETS_FORM: Final = '{"topic":{"0":23,"1":-1}}'
 _PARTITIONS_FORM: Final = '{"topic":[0,1]}'
 
@@ -37,12 +45,20 @@ EARLIEST_BOUND: Final = Bound(by_time=False, everywhere=EARLIEST)
 LATEST_BOUND: Final = Bound(by_time=False, everywhere=LATEST)
 
 
-def to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The offsets as Spark is given them, in canonical order."""
-    topics: dict[str, dict[str, int]] = {}
+def to_json(
+    offsets: Mapping[TopicPartition, int], ids: TopicIds = MappingProxyType({})
+) -> dict[str, dict[str, Any]]:
+    """The offsets as Spark is given them, in canonical order, and the ids of those topics that have one."""
+    topics: dict[str, dict[str, Any]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
-    return topics
+    known = {topic: str(ids[topic]) for topic in topics if topic in ids}
+    return {**topics, _TOPIC_IDS: known} if known else topics
+
+
+def topic_ids(value: Any) -> dict[str, UUID]:
+    """The ids in what Spark hands back, whose offsets `from_json` has read."""
+    return {topic: UUID(text) for topic, text in value.get(_TOPIC_IDS, {}).items()}
 
 
 def from_json(value: Any) -> Offsets:
@@ -51,6 +67,7 @@ def from_json(value: Any) -> Offsets:
         return {
             TopicPartition(topic, _number(partition)): _offset(offset, least=EARLIEST)
             for topic, partitions in value.items()
+            if topic != _TOPIC_IDS
             for partition, offset in partitions.items()
         }
     except (AttributeError, ValueError):
@@ -58,6 +75,13 @@ def from_json(value: Any) -> Offsets:
             f"the checkpoint belongs to another query: its offset {json.dumps(value)[:200]} is not "
             f"of the form {_OFFSETS_FORM}; give this query a checkpointLocation of its own"
         ) from None
+
+
+def without_ids(value: Any) -> Any:
+    """The offsets of a source, as whoever watches a query expects them; those of other sources as they are."""
+    if not isinstance(value, dict):
+        return value
+    return {topic: offsets for topic, offsets in value.items() if topic != _TOPIC_IDS}
 
 
 def parse_offsets(text: str) -> Offsets:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from ottla.pipeline.offsets import without_ids
 from ottla.pipeline.progress_topic import ProgressTopic, progress_topic
 from ottla.pipeline.query_options import execution_of, options_of
 
@@ -45,7 +46,11 @@ class ProgressPublisher(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """A batch is done."""
-        self._publish(str(event.progress.id), "running", json.loads(event.progress.json))
+        told = json.loads(event.progress.json)
+        for source in told["sources"]:
+            for name in ("startOffset", "endOffset"):
+                source[name] = without_ids(source[name])
+        self._publish(str(event.progress.id), "running", told)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """There was nothing to read for a while."""

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from ottla.base.errors import ApiError, OttlaError, ProtocolError
+from ottla.base.ids import ZERO_ID
 from ottla.base.units import MiB
 from ottla.client.errors import check, is_retriable
 from ottla.pipeline.offsets import EARLIEST, LATEST
@@ -36,6 +38,14 @@ FETCH_BYTES: Final = 4 * MiB
 ROWS_BYTES: Final = 32 * MiB
 """What compresses well grows when it is decoded; a record batch for Spark holds no more than this."""
 _LAST_BY_NAME: Final = 12
+_UNKNOWN: Final = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    )
+)
+"""Of a topic that was deleted; one of the same name that was made since has another id."""
 _DELETED_AFTER_MS: Final = 5_000
 """How long a topic may be unknown to its brokers before it counts as deleted."""
 _OFFSET_AND_LENGTH: Final = Struct(">qi")
@@ -66,17 +76,20 @@ class Reading:
     timeout_ms: int
 
 
-def read_range(what: Range, how: Reading) -> Iterator[pa.RecordBatch]:
-    """The records of a range, a record batch for each fetch."""
+def read_range(what: Range, how: Reading, topic_id: UUID | None = None) -> Iterator[pa.RecordBatch]:
+    """The records of a range, a record batch for each fetch; only of the topic with that id if there is one."""
     keep_memory()
-    return iter(_RangeReader(what, how, brokers_for(how.client)))
+    return iter(_RangeReader(what, how, brokers_for(how.client), topic_id))
 
 
 class _RangeReader:
-    def __init__(self, what: Range, how: Reading, brokers: WorkerBrokers) -> None:
+    def __init__(
+        self, what: Range, how: Reading, brokers: WorkerBrokers, topic_id: UUID | None
+    ) -> None:
         self._partition = what.partition
         self._position, self._end = what.start, what.end
         self._how = how
+        self._topic_id = topic_id
         self._brokers = brokers
         self._link: BrokerSocket | None = None
         self._sent_for = -1
@@ -157,7 +170,8 @@ class _RangeReader:
             if self._link is None or self._link.in_flight:
                 self._drop_link()
                 self._link = self._brokers.take(self._brokers.leader(self._partition))
-            version = self._link.version_of(ApiKey.FETCH, _LAST_BY_NAME)
+            last = _LAST_BY_NAME if self._topic_id is None else None
+            version = self._link.version_of(ApiKey.FETCH, last)
             self._link.send(self._request(offset), version)
             self._sent_for = offset
         except OttlaError:
@@ -176,7 +190,9 @@ class _RangeReader:
             min_bytes=1,
             max_bytes=self._fetch_bytes,
             isolation_level=int(self._how.read_committed),
-            topics=[FetchTopic(topic=topic, partitions=[wanted])],
+            topics=[
+                FetchTopic(topic=topic, topic_id=self._topic_id or ZERO_ID, partitions=[wanted])
+            ],
         )
 
     def _drop_link(self) -> None:
@@ -273,7 +289,7 @@ HOW_TO_ACCEPT_LOSS: Final = (
 
 
 def _is_unknown(failure: Exception) -> bool:
-    return isinstance(failure, ApiError) and failure.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return isinstance(failure, ApiError) and failure.code in _UNKNOWN
 
 
 def end_offset(records: bytes | bytearray | memoryview, position: int) -> int:

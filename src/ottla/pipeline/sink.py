@@ -27,10 +27,9 @@ from ottla.pipeline.sink_commit import (
     claim_of,
     commit_parts,
     newest_generation,
-    row_count,
     run_of,
 )
-from ottla.pipeline.sink_digest import batch_digest, query_id_of, row_digest
+from ottla.pipeline.sink_digest import UnknownBatch, batch_digest, local_reader, query_id_of
 from ottla.pipeline.sink_driver import driver_process
 from ottla.pipeline.sink_message import Claim, PartMessage, write_stage
 from ottla.pipeline.sink_options import (
@@ -56,6 +55,7 @@ GROUP_OPTION: Final = "ottla.group"
 QUERY_ID: Final = "sql.streaming.queryId"
 RUN_ID: Final = "spark.jobGroup.id"
 BATCH_ID: Final = "streaming.sql.batchId"
+_DEFAULT_CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"
 _SAME_VERSION: Final = "txnVersion"
 
 _warned: Final[set[str]] = set()
@@ -128,7 +128,7 @@ class StreamSink(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one part of the batch."""
-        claim = _streaming_claim(self._options.sink_id, self._driver) if self._once else None
+        claim = _streaming_claim(self._options, self._driver) if self._once else None
         return _written(iterator, self._work, claim)
 
     @settles
@@ -138,15 +138,11 @@ class StreamSink(DataSourceStreamArrowWriter):
         parts = _parts(messages)
         check_parts(parts, self._work)
         claim = claim_of(parts)
-        query_id = "" if claim is None else claim.query_id
-        location, rows = self._options.checkpoint_location, row_count(parts)
-        commit_parts(
-            self._work.settings,
-            parts,
-            batch_digest(query_id, location, batch_id, rows),
-            self._work.timeout_ms,
-            other_digest=row_digest(query_id, rows),
-        )
+        if claim is None:
+            return  # at least once, or each task has committed its part
+        read = local_reader(claim.checkpoint)
+        digest = batch_digest(claim.query_id, claim.checkpoint, batch_id, read)
+        commit_parts(self._work.settings, parts, digest, self._work.timeout_ms)
 
     def abort(self, messages: list[WriterCommitMessage | None], batch_id: int) -> None:
         """Give all parts of the batch up."""
@@ -157,7 +153,9 @@ class StreamSink(DataSourceStreamArrowWriter):
             abort_parts(settings, claim, newest_generation(parts))
         elif self._once and self._work.slots is None:
             # Only the tasks know the run; its driver is known here, and the sink's name is in the checkpoint.
-            named = self._options.sink_id or query_id_of(self._options.checkpoint_location)
+            named = self._options.sink_id or query_id_of(
+                local_reader(self._options.checkpoint_location)
+            )
             if named is not None and self._driver is not None:
                 abort_unheard(settings, named, self._driver, batch_id)
 
@@ -196,6 +194,9 @@ def stream_sink(options: Mapping[str, str], schema: StructType) -> StreamSink:
     read = read_sink_options(options, streaming=True)
     warnings: list[str] = []
     work, once = _work(read, schema, warnings.append)
+    checkpoint = read.checkpoint_location
+    if once and work.slots is None and checkpoint and query_id_of(local_reader(checkpoint)) is None:
+        raise UnknownBatch(checkpoint)  # before anything is written
     return StreamSink(work, read, warnings, once=once)
 
 
@@ -259,7 +260,7 @@ def _batch_claim(read: SinkOptions, work: Work) -> Claim:
     return replace(claim, generation=generation_of(link_to(work.settings), claim, work.timeout_ms))
 
 
-def _streaming_claim(sink_id: str | None, driver: str | None = None) -> Claim:
+def _streaming_claim(options: SinkOptions, driver: str | None) -> Claim:
     context = _context()
     query_id, run_id = context.getLocalProperty(QUERY_ID), context.getLocalProperty(RUN_ID)
     batch = context.getLocalProperty(BATCH_ID)
@@ -267,7 +268,14 @@ def _streaming_claim(sink_id: str | None, driver: str | None = None) -> Claim:
         raise OttlaError("this task belongs to no batch of a stream; write with spark.write")
     if driver is not None:
         run_id = run_of(run_id, driver)
-    return Claim(sink_id or query_id, run_id, int(batch), query_id)
+    checkpoint = options.checkpoint_location or _named_checkpoint(context, options.query_name)
+    return Claim(options.sink_id or query_id, run_id, int(batch), query_id, checkpoint=checkpoint)
+
+
+def _named_checkpoint(context: Any, query_name: str | None) -> str | None:
+    """The checkpoint of a query that has it from Spark's settings; without a name, no other run would find it."""
+    parent = context.getLocalProperty(_DEFAULT_CHECKPOINTS)
+    return None if parent is None or not query_name else f"{parent.rstrip('/')}/{query_name}"
 
 
 def _written(

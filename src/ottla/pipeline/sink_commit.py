@@ -21,11 +21,6 @@ log = logger(__name__)
 _ABORT_TIMEOUT_MS = 10_000
 
 
-def row_count(messages: Sequence[PartMessage]) -> int:
-    """How many rows a batch had."""
-    return sum(message.rows for message in messages)
-
-
 def claim_of(messages: Sequence[PartMessage]) -> Claim | None:
     """Under which name the parts were written; None at least once."""
     return next((message.claim for message in messages if message.claim is not None), None)
@@ -37,12 +32,11 @@ def commit_parts(
     digest: str,
     timeout_ms: int,
     *,
-    other_digest: str | None = None,
     claim: Claim | None = None,
 ) -> None:
     """Make the parts count; returns once that is certain, raises if it cannot be.
 
-    A batch that was skipped may be known by `other_digest` as well. `claim` is theirs, also if there is no part.
+    `claim` is theirs, also if there is no part.
     """
     claim = claim or claim_of(messages)
     if claim is None:
@@ -52,20 +46,10 @@ def commit_parts(
     if generation == NO_GENERATION:
         generation = generation_of(link, claim, timeout_ms)
     slots = [message.slot for message in messages if message.slot is not None]
-    groups, which = TxnGroups(link.cluster), (claim.sink_id, generation, claim.batch)
-
-    async def commit() -> None:
-        try:
-            await groups.commit(*which, digest, slots, timeout_ms=timeout_ms)
-        except ApiError as error:
-            differs = error.code == ErrorCode.SINK_BATCH_DIFFERS
-            if slots or other_digest is None or not differs:
-                raise
-            await groups.commit(*which, other_digest, slots, timeout_ms=timeout_ms)
-
+    which = (claim.sink_id, generation, claim.batch, digest, slots)
     sink_steps.reached(sink_steps.BEFORE_COMMIT, claim.sink_id)
     try:
-        link.run(commit())
+        link.run(TxnGroups(link.cluster).commit(*which, timeout_ms=timeout_ms))
     except ApiError as error:
         older = error.code == ErrorCode.CHECKPOINT_BEHIND_SINK
         if slots or not (older and claim.skip_older):

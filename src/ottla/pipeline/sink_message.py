@@ -26,6 +26,8 @@ class Claim:
     ephemeral: bool = False
     skip_older: bool = False
     """Whether a batch below the last committed one was written already, and is no mistake."""
+    checkpoint: str | None = None
+    """Where the stream keeps its offsets; None if it cannot be begun again from there."""
     generation: int = NO_GENERATION
     """Known of an ephemeral sink, which only the driver opens: a task must not bring back one that is over."""
 

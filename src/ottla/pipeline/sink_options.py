@@ -109,6 +109,12 @@ class SinkOptions(PipelineOptions):
         OptionalText(),
         doc="Is Spark's own: where a stream keeps its offsets, by which a repeated batch is known.",
     )
+    query_name: str | None = setting(
+        "queryName",
+        None,
+        OptionalText(),
+        doc="Is Spark's own: with it, a query finds its checkpoint in spark.sql.streaming.checkpointLocation.",
+    )
 
     def producer(self) -> ProducerSettings:
         """The producer's settings, with defaults that suit tasks."""

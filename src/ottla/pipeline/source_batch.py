@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
@@ -22,14 +23,20 @@ if TYPE_CHECKING:
 class Slice(InputPartition):
     """What one task reads."""
 
-    def __init__(self, value: Range) -> None:
-        super().__init__(tuple(value))
+    def __init__(self, value: Range, topic_id: UUID | None = None) -> None:
+        super().__init__((tuple(value), topic_id))
 
     @property
     def range(self) -> Range:
         """The offsets."""
-        partition, start, end = self.value
+        (partition, start, end), _ = self.value
         return Range(TopicPartition(*partition), start, end)
+
+    @property
+    def topic_id(self) -> UUID | None:
+        """The id of the topic that was planned for; None where brokers tell none."""
+        _, found = self.value
+        return found  # type: ignore[no-any-return]  # Spark's class says Any of its value
 
 
 class _PushFilters:
@@ -68,17 +75,18 @@ class BatchReader(DataSourceReader):
         lookup = Lookup(self._options)
         try:
             ranges = self._limited(self._ranges(lookup), lookup)
+            ids = lookup.topic_ids()
         finally:
             lookup.close()
         tasks = split(ranges, self._options.min_partitions, self._options.max_records_per_partition)
         # Without any task Spark would plan one that reads nothing at all: None.
-        return [Slice(each) for each in tasks]
+        return [Slice(each, ids.get(each.partition.topic)) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of one task."""
         if not isinstance(partition, Slice):
             return iter(())
-        return read_range(partition.range, self._reading)
+        return read_range(partition.range, self._reading, partition.topic_id)
 
     def _ranges(self, lookup: Lookup) -> list[Range]:
         end = ending_offsets(lookup, self._options)

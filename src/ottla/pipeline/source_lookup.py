@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from ottla.base.errors import ApiError, ConfigError, OttlaError
 from ottla.base.ids import TopicPartition
@@ -15,7 +16,7 @@ from ottla.client.errors import api_error, error_code
 from ottla.client.settings import AdminSettings, is_known
 from ottla.client.sync_admin import SyncAdmin
 from ottla.client.view import Topic
-from ottla.pipeline.offsets import EARLIEST, LATEST, Bound, Offsets, names
+from ottla.pipeline.offsets import EARLIEST, LATEST, Bound, Offsets, TopicIds, names
 from ottla.pipeline.source_options import SourceOptions
 from ottla.protocol.errors import ErrorCode
 
@@ -38,6 +39,7 @@ class Lookup:
         self.options = options
         self.admin = SyncAdmin(_admin_settings(options))
         self._partitions: list[TopicPartition] = []
+        self._topic_ids: dict[str, UUID] = {}
         self._looked_at = -float("inf")
         self._absent: set[str] = set()
 
@@ -53,10 +55,14 @@ class Lookup:
             self._looked_at = time.monotonic()
         return self._partitions
 
+    def topic_ids(self) -> TopicIds:
+        """The ids of the topics that were found by the last look at partitions; Kafka before 2.8 has none."""
+        return self._topic_ids
+
     def _assigned(self) -> list[TopicPartition]:
         options = self.options
         if options.assign is not None:
-            found = self._topics({each.topic for each in options.assign})
+            found = self._identified(self._topics({each.topic for each in options.assign}))
             there = {TopicPartition(t.name, p.index) for t in found for p in t.partitions}
             missing = set(options.assign) - there
             if missing and options.fail_on_data_loss:
@@ -68,7 +74,12 @@ class Lookup:
             pattern = re.compile(options.subscribe_pattern or "")
             listed = self._all_topics()
             wanted = [t for t in listed if pattern.fullmatch(t.name) and not t.internal]
-        return [TopicPartition(topic.name, p.index) for topic in wanted for p in topic.partitions]
+        found = self._identified(wanted)
+        return [TopicPartition(topic.name, p.index) for topic in found for p in topic.partitions]
+
+    def _identified(self, topics: list[Topic]) -> list[Topic]:
+        self._topic_ids = {topic.name: topic.id for topic in topics if topic.id.int}
+        return topics
 
     def _topics(self, wanted: Iterable[str]) -> list[Topic]:
         found = self._settled(sorted(wanted))

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import (
 
 from ottla.base.ids import TopicPartition
 from ottla.pipeline.group_commits import GroupCommits, group_of
-from ottla.pipeline.offsets import Offsets, from_json, names, to_json
+from ottla.pipeline.offsets import Offsets, TopicIds, from_json, names, to_json, topic_ids
 from ottla.pipeline.progress_source import SourceProgress
 from ottla.pipeline.progress_topic import progress_topic, told_by_driver
 from ottla.pipeline.reading import HOW_TO_ACCEPT_LOSS, DataLoss, read_range
@@ -51,9 +51,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until_now = False
         self._target: Offsets | None = None
         self._start: Start | None = None
+        self._start_ids: TopicIds = {}
         self._has_begun = False
         self._latest: Offsets = {}
         self._first: Offsets = {}
+        self._warned_of_ids = False
         self._patience = Patience(
             options.min_offsets_per_trigger or 0, options.max_trigger_delay_ms
         )
@@ -68,7 +70,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         if self._start is None:
             self._start = starting_offsets(self._cluster(), self._options)
-        return to_json(self._start.offsets)
+            self._start_ids = self._cluster().topic_ids()
+        return to_json(self._start.offsets, self._start_ids)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit of a batch; where there are a most and a least, this reader minds the least."""
@@ -85,8 +88,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Where the next batch ends; `start` was processed, so it is what the group has read."""
-        processed = from_json(start)
+        processed, known = from_json(start), topic_ids(start)
         latest = self._reachable()
+        ids = self._cluster().topic_ids()
+        self._warn_of_unknown_ids(processed, known, ids)
+        is_replaced = self._forget_replaced(processed, known, ids)
         self._check_gone(processed, latest)
         end = self._limited(self._begins(latest, processed), latest, limit, processed)
         if self._is_start(processed) and not self._has_begun:
@@ -94,7 +100,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         left = {each: offset for each, offset in processed.items() if each in latest}
         self._committer().offer(left, idle=end == left)
         self._told().offer(processed, end, latest)
-        return to_json(end)
+        return start if end == processed and not is_replaced else to_json(end, ids)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         """How far the topics reached at the last look, for the progress."""
@@ -113,7 +119,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a batch."""
-        processed, until = from_json(start), from_json(end)
+        processed, until, ids = from_json(start), from_json(end), topic_ids(end)
+        self._forget_replaced(processed, topic_ids(start), ids)
         if self._is_start(processed):
             processed = self._start_of_first(processed, until)
         self._has_begun = True
@@ -121,12 +128,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options = self._options
         ranges = ranges_between(self._begins(until, processed), until)
         tasks = split(ranges, options.min_partitions, options.max_records_per_partition)
-        return [Slice(each) for each in tasks]
+        return [Slice(each, ids.get(each.partition.topic)) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of one task; runs in a worker."""
         assert isinstance(partition, Slice)
-        return read_range(partition.range, self._reading)
+        return read_range(partition.range, self._reading, partition.topic_id)
 
     # --- inside
 
@@ -200,6 +207,31 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._until_now and self._patience.waits(begin, latest, time.monotonic() * 1000):
             return processed
         return limited(begin, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
+
+    def _forget_replaced(self, processed: Offsets, known: TopicIds, ids: TopicIds) -> bool:
+        """Remove topics that have another id than before: they are new, and none of them was read."""
+        replaced = {topic for topic in known if ids.get(topic, known[topic]) != known[topic]}
+        if replaced:
+            told = ", ".join(sorted(replaced))
+            self._report_loss(
+                f"{told} was deleted and made anew since it was read: it has another id, and what the old one had "
+                "left is gone"
+            )
+        for offsets in (processed, self._first):
+            for each in [each for each in offsets if each.topic in replaced]:
+                del offsets[each]
+        return bool(replaced)
+
+    def _warn_of_unknown_ids(self, processed: Offsets, known: TopicIds, ids: TopicIds) -> None:
+        unknown = {each.topic for each in processed if each.topic in ids} - known.keys()
+        if unknown and not self._warned_of_ids:
+            self._warned_of_ids = True
+            warnings.warn(
+                f"the checkpoint does not say which ids the topics {', '.join(sorted(unknown))} had, as one of Spark's "
+                "Kafka connector does not: that one of them was deleted and made anew would not be noticed until the "
+                "next batch is done",
+                stacklevel=2,
+            )
 
     def _check_gone(self, processed: Offsets, latest: Offsets) -> None:
         gone = processed.keys() - latest.keys()

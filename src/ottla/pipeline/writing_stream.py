@@ -20,14 +20,14 @@ from ottla.pipeline.sink_commit import (
     abort_parts,
     commit_parts,
     newest_generation,
-    row_count,
 )
-from ottla.pipeline.sink_digest import batch_digest, row_digest
+from ottla.pipeline.sink_digest import batch_digest
 from ottla.pipeline.sink_message import Claim, PartMessage, read_stage
 from ottla.pipeline.sink_options import AT_LEAST_ONCE, SinkOptions, read_sink_options
+from ottla.pipeline.stream_checkpoint import checkpoint_of, spark_reader
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _CHECKPOINT: Final = "checkpointLocation"
@@ -50,7 +50,7 @@ def write_stream(
     read = read_sink_options(options, streaming=True)
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        _write_batch(batch, batch_id, options, read, frames)
+        _write_batch(batch, batch_id, options, read, frames, frame.sparkSession)
 
     writer = frame.writeStream.outputMode(output_mode).foreachBatch(write)
     if read.checkpoint_location is not None:
@@ -64,6 +64,7 @@ def _write_batch(
     options: Mapping[str, str],
     read: SinkOptions,
     frames: Callable[[DataFrame], Mapping[str, DataFrame]] | None,
+    spark: SparkSession,
 ) -> None:
     settings, once = settle_delivery(read)
     of_frames = {name: text for name, text in options.items() if name.lower() not in _OF_THE_STREAM}
@@ -86,15 +87,7 @@ def _write_batch(
         except BaseException:
             abort_parts(settings, claim, newest_generation(parts))
             raise
-        query_id, rows = claim.query_id, row_count(parts)
-        commit_parts(
-            settings,
-            parts,
-            batch_digest(query_id, read.checkpoint_location, batch_id, rows),
-            read.timeout_ms,
-            other_digest=row_digest(query_id, rows),
-            claim=claim,
-        )
+        commit_parts(settings, parts, _digest(spark, claim), read.timeout_ms, claim=claim)
     finally:
         if frames is not None:
             batch.unpersist()
@@ -110,6 +103,11 @@ def _write_frames(
             marked = {**options, GROUP_OPTION: Group(claim, stage).option()}
             frame.write.format("ottla").options(**marked).mode("append").save()
             parts += read_stage(stage)
+
+
+def _digest(spark: SparkSession, claim: Claim) -> str:
+    checkpoint = checkpoint_of(spark, claim.query_id)
+    return batch_digest(claim.query_id, checkpoint, claim.batch, spark_reader(spark, checkpoint))
 
 
 def _claim(batch: DataFrame, batch_id: int, sink_id: str | None) -> Claim:

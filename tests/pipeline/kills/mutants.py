@@ -37,7 +37,7 @@ class NoLedger(StreamSink):
 
     def write(self, iterator: Iterator[Any]) -> Any:
         """Write one part under a name that only this run has."""
-        claim = sink._streaming_claim(None)
+        claim = sink._streaming_claim(self._options, None)
         mine = replace(claim, sink_id=f"{claim.sink_id}-{claim.run_id}")
         return sink._written(iterator, self._work, mine)
 

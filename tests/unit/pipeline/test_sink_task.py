@@ -117,18 +117,6 @@ def test_a_batch_that_comes_again_is_drained_and_skipped(sink: Sink) -> None:
     assert sink.seen() == ["a", "b"]
 
 
-def test_a_batch_that_was_known_by_its_rows_is_known_by_them_again(sink: Sink) -> None:
-    sink.commit(sink.task(7, 0, "a", "b"), digest="rows 2")
-    sink.begin_anew()
-    again = sink.task(7, 0, "a", "b")
-    sink.commit(again, digest="offsets x", other_digest="rows 2")
-    with refused(ErrorCode.SINK_BATCH_DIFFERS, "batch 7 of sink .* was not committed"):
-        sink.commit(again, digest="offsets x", other_digest="rows 3")
-    other = sink.task(8, 0, "c")
-    with refused(ErrorCode.SINK_BATCH_DIFFERS, "batch 7 of sink .* was not committed"):
-        sink.commit(replace(other, claim=sink.claim(7)), digest="x", other_digest="rows 2")
-
-
 def test_a_batch_without_any_part_still_counts(sink: Sink) -> None:
     sink.commit(claim=sink.claim(0))
     assert sink.task(0, 0, "again").skipped
