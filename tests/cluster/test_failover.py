@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
 
 from ottla.client.connection import Connection
 from ottla.protocol.apis.create_topics import (
@@ -21,7 +22,9 @@ from tests.support.cluster import Cluster, MakeCluster
 
 pytestmark = [pytest.mark.compat, pytest.mark.java]
 
-LONGEST_GAP_S = 1.5
+LONGEST_GAP_S = 1.0
+# replica.fetch.wait.max.ms is 500: a follower that only waits for its held fetch to return takes longer than this.
+FIRST_ACK_S = 0.3
 SESSION_S = 6
 
 
@@ -52,6 +55,25 @@ def test_kill_nine_holds_nobody_up(make_cluster: MakeCluster, victim: str) -> No
     load.finish()
     cluster.wait_until_in_sync(topic)
     load.check(cluster)
+
+
+@pytest.mark.alone
+def test_the_first_record_of_a_new_topic_does_not_wait_for_fetches_that_are_held(
+    make_cluster: MakeCluster,
+) -> None:
+    """The followers' fetches at the new leader are held when the topic is made, since nothing is written."""
+    cluster = make_cluster()
+    create_topic(cluster.bootstrap, partitions=6, replicas=3)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 0})
+    slowest = 0.0
+    for _ in range(6):
+        topic = create_topic(cluster.bootstrap, partitions=1, replicas=3)
+        producer.list_topics(topic, timeout=10)
+        began = time.monotonic()
+        producer.produce(topic, b"first")
+        assert producer.flush(10) == 0
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < FIRST_ACK_S
 
 
 def test_a_topic_can_be_made_while_a_controller_is_elected(make_cluster: MakeCluster) -> None:

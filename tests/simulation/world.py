@@ -99,7 +99,10 @@ class Host:
         now_ms, live = self.world.now_ms, node._live
         isrs = IsrChanges(broker.partitions, peers, lambda: metadata.image, live, now_ms)
         broker.partitions.on_caught_up = isrs.caught_up
-        loop = ControllerLoop(broker.controller, broker.elections, metadata, peers, live, now_ms)
+        waits = broker.leader_waits
+        loop = ControllerLoop(
+            broker.controller, broker.elections, metadata, waits, peers, live, now_ms
+        )
         node._hand_over = HandOver(broker.elections, broker.controller, peers, metadata, live)
         node._tasks.spawn(isrs.run())
         node._tasks.spawn(loop.run())

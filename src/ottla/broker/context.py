@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ottla.broker.commits_together import CommitsTogether
     from ottla.broker.connection import Connection
     from ottla.broker.fetch_sessions import FetchSessions
+    from ottla.cluster.leader_waits import LeaderWaits
     from ottla.cluster.membership import Membership
     from ottla.cluster.metadata import Metadata
     from ottla.cluster.peers import Peers
@@ -42,6 +43,7 @@ class Broker:
     membership: Membership
     settings: LiveSettings
     metadata: Metadata
+    leader_waits: LeaderWaits
     controller: Controller
     elections: Elections
     peers: Peers

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from ottla.cluster.image import NO_LEADER, Image, PartitionImage
+from ottla.cluster.image import NO_LEADER, BrokerImage, Image, PartitionImage
 from ottla.controller.names import why_invalid
 from ottla.protocol.errors import ErrorCode
 
@@ -23,7 +23,12 @@ class Node(NamedTuple):
 
 def nodes(image: Image, listener: str) -> Iterator[Node]:
     """The brokers that can be reached through a listener of that name."""
-    for broker in image.brokers.values():
+    return reachable(image.brokers.values(), listener)
+
+
+def reachable(brokers: Iterable[BrokerImage], listener: str) -> Iterator[Node]:
+    """Where these brokers are reached through a listener of that name; those without one are left out."""
+    for broker in brokers:
         endpoint = broker.endpoint(listener)
         if endpoint is not None:
             yield Node(broker.broker_id, endpoint.host, endpoint.port, broker.rack)

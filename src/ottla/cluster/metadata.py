@@ -24,11 +24,12 @@ Listener = Callable[[Image, Delta], Awaitable[None] | None]
 
 
 class Metadata:
-    """Follows the tree; `image` is what the cluster looks like now."""
+    """Follows the tree; `image` is what the cluster looks like now. Each change calls `on_published`."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.image = Image()
+        self.on_published: list[Callable[[], None]] = []
         self._stale = Stale()
         self._retold: set[str] = set()
         self._listeners: list[Listener] = []
@@ -127,6 +128,8 @@ class Metadata:
         if delta != Delta():
             await self._tell(image, delta)
         self.image = image
+        for told in self.on_published:
+            told()
 
     async def _tell(self, image: Image, delta: Delta) -> None:
         for listener in self._listeners:

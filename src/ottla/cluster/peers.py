@@ -33,31 +33,36 @@ class Peers:
     async def open(self, broker_id: int) -> Connection:
         """A connection of one's own to another broker, which takes us for one of its kind."""
         endpoint = self._endpoint(broker_id)
-        member = self.membership
         connection = await Connection.open(
             endpoint.host,
             endpoint.port,
-            client_id=f"broker-{member.broker_id}",
+            client_id=f"broker-{self.membership.broker_id}",
             timeout_ms=self._timeout_ms,
         )
+        try:
+            found = await self.say_hello(connection)
+            if found != broker_id:
+                raise BrokerUnreachable(
+                    f"{connection.address} is broker {found}, not broker {broker_id}"
+                )
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def say_hello(self, connection: Connection) -> int:
+        """Introduce this broker on a connection; return the id of the broker at the other end."""
+        member = self.membership
         hello = BrokerHelloRequest(
             cluster_id=member.cluster_id,
             broker_id=member.broker_id,
             broker_epoch=member.broker_epoch,
             secret=member.secret,
         )
-        try:
-            answer = await connection.ask(hello, version=0, timeout_ms=self._timeout_ms)
-            if answer.error_code:
-                raise ApiError(answer.error_code, answer.error_message or "")
-            if answer.broker_id != broker_id:
-                raise BrokerUnreachable(
-                    f"{connection.address} is broker {answer.broker_id}, not broker {broker_id}"
-                )
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
+        answer = await connection.ask(hello, version=0, timeout_ms=self._timeout_ms)
+        if answer.error_code:
+            raise ApiError(answer.error_code, answer.error_message or "")
+        return int(answer.broker_id)
 
     async def ask(self, broker_id: int, request: Request, *, version: int | None = None) -> Any:
         """Ask another broker, over the connection that all such requests share."""

@@ -1,7 +1,8 @@
 """Keeps the cluster led: becomes the controller when there is none, and then looks after leaders and the dead.
 
-Every broker runs it. One that is not the controller watches over the one that is, and takes its place at once when its
-process dies; all else waits for sessions to end. One task acts, on the newest image, one step after the other.
+Every broker runs it and watches over all others. A broker that is not the controller acts on the controller's death
+alone, and takes its place at once; all else waits for sessions to end. One task acts, on the newest image, one step
+after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from ottla.base.errors import ApiError, ClusterError
 from ottla.base.log import logger
 from ottla.cluster.image import Delta, Image
+from ottla.cluster.leader_waits import LeaderWaits
 from ottla.cluster.membership import Membership
 from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
@@ -35,6 +37,7 @@ class ControllerLoop:
         controller: Controller,
         elections: Elections,
         metadata: Metadata,
+        leader_waits: LeaderWaits,
         peers: Peers,
         settings: LiveSettings,
         now_ms: Callable[[], int],
@@ -46,7 +49,7 @@ class ControllerLoop:
         self._settings = settings
         self._now_ms = now_ms
         self._session_timeout_ms = settings.now.zookeeper.session_timeout_ms
-        self._watchdog = Watchdog(peers, self._suspect)
+        self._watchdog = Watchdog(peers, leader_waits, self._suspect)
         self._wake = asyncio.Event()
         self._wake.set()
         metadata.subscribe(self._changed)
@@ -140,15 +143,12 @@ class ControllerLoop:
         }
 
     def _watch(self) -> None:
-        """The controller watches over everybody, everybody else over the controller."""
+        """Everybody watches over everybody: who sees a leader die names it to no client."""
         image, me = self._metadata.image, self._membership.broker_id
-        others = {each: broker.epoch for each, broker in image.brokers.items() if each != me}
-        if not self._is_active():
-            others = {each: e for each, e in others.items() if each == image.controller_id}
-        self._watchdog.watch(others)
+        self._watchdog.watch({each: b.epoch for each, b in image.brokers.items() if each != me})
 
     async def _suspect(self, broker_id: int, epoch: int) -> None:
-        """The process of a broker is gone: say so in the tree, as controller or in the controller's place."""
+        """Remove a dead broker from the tree, as controller or in the dead controller's place."""
         try:
             if not self._is_active() and self._metadata.image.controller_id == broker_id:
                 await self._controller.elect(self._now_ms(), instead_of=broker_id)

@@ -24,6 +24,7 @@ from ottla.broker.internal_topics import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 from ottla.broker.pauses import PauseWatch
 from ottla.broker.server import Server
 from ottla.cluster.image import Delta, Image, TopicChange
+from ottla.cluster.leader_waits import LeaderWaits
 from ottla.cluster.membership import Membership, ensure_secret
 from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
@@ -149,6 +150,7 @@ class Node:
             membership=membership,
             settings=self._live,
             metadata=metadata,
+            leader_waits=LeaderWaits(metadata, peers),
             controller=controller,
             elections=Elections(controller, metadata, peers, self._live),
             peers=peers,
@@ -173,7 +175,13 @@ class Node:
         isrs = IsrChanges(partitions, peers, lambda: metadata.image, self._live, self._now_ms)
         partitions.on_caught_up = isrs.caught_up
         cluster = ControllerLoop(
-            broker.controller, broker.elections, metadata, peers, self._live, self._now_ms
+            broker.controller,
+            broker.elections,
+            metadata,
+            broker.leader_waits,
+            peers,
+            self._live,
+            self._now_ms,
         )
         broker.logs.start()
         watch_gauges(partitions, broker.fetch_sessions, broker.logs)

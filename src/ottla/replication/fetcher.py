@@ -68,8 +68,13 @@ class Fetcher:
         settings: LiveSettings,
         throttle: Throttle,
         now_ms: Callable[[], int],
+        before_fetch: Callable[[], None] = lambda: None,
     ) -> None:
         self._leader_id = leader_id
+        self._before_fetch = before_fetch
+        self._is_retired = False
+        # True while a fetch is on its way: the leader may hold it for `replica.fetch.wait.max.ms`.
+        self.is_waiting = False
         self._peers = peers
         self._logs = logs
         self._settings = settings
@@ -105,10 +110,20 @@ class Fetcher:
         self._resting.pop(key, None)
         self._touched.add(key)
 
+    def retire(self, successor: Fetcher) -> list[Partition]:
+        """Give all partitions to another fetcher of the same leader, and end; return those partitions."""
+        given = list(self._followed.values())
+        for partition in given:
+            self.forget(partition)
+            successor.follow(partition)
+        self._is_retired = True
+        self._something.set()
+        return given
+
     async def run(self) -> None:
-        """Fetch for ever; a leader that cannot be reached is tried again and again."""
+        """Fetch until retired; a leader that cannot be reached is tried again and again."""
         backoff = Backoff(_RECONNECT_MS, _SLOWEST_RECONNECT_MS)
-        while True:
+        while not self._is_retired:
             await self._something.wait()
             try:
                 self._connection = await self._peers.open(self._leader_id)
@@ -124,7 +139,8 @@ class Fetcher:
             await asyncio.sleep(backoff.next_ms() / 1000)
 
     async def _fetch_on(self, connection: Connection) -> None:
-        while True:
+        while not self._is_retired:
+            self._before_fetch()
             wanted = self._wanted()
             if len(self._resting) == len(self._followed):
                 self._something.clear()
@@ -147,7 +163,11 @@ class Fetcher:
                 forgotten_topics_data=forgotten,
             )
             timeout_ms = config.replica_socket_timeout_ms
-            response = await connection.ask(request, timeout_ms=timeout_ms)
+            self.is_waiting = True
+            try:
+                response = await connection.ask(request, timeout_ms=timeout_ms)
+            finally:
+                self.is_waiting = False
             await self._take(connection, response)
 
     def _wanted(self) -> dict[Key, Wanted | None]:

@@ -51,6 +51,22 @@ class Suspicions:
         self.ended.append((broker_id, epoch))
 
 
+class Noted:
+    """Notes what the watchdog sees before anything is done about it."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def connected(self, broker_id: int, connection: Any) -> None:
+        self.seen.append(("connected", broker_id))
+
+    def connection_lost(self, broker_id: int, epoch: int) -> None:
+        self.seen.append(("lost", broker_id))
+
+    def port_refused(self, broker_id: int, epoch: int) -> None:
+        self.seen.append(("refused", broker_id))
+
+
 async def heard(event: asyncio.Event) -> None:
     async with asyncio.timeout(5):
         await event.wait()
@@ -60,7 +76,7 @@ async def heard(event: asyncio.Event) -> None:
 @story
 async def test_one_that_has_never_answered_is_not_suspected() -> None:
     peers, suspicions = Peers(), Suspicions()
-    watchdog = Watchdog(peers, suspicions)  # type: ignore[arg-type]
+    watchdog = Watchdog(peers, Noted(), suspicions)  # type: ignore[arg-type]
     watchdog.watch(dict([LIFE]))
     for _ in range(3):
         await heard(peers.asked)
@@ -72,12 +88,14 @@ async def test_one_that_has_never_answered_is_not_suspected() -> None:
 async def test_a_suspicion_is_not_cut_short_by_what_it_brings_about() -> None:
     peers, suspicions = Peers(), Suspicions()
     peers.line = line = Line()
-    watchdog = Watchdog(peers, suspicions)  # type: ignore[arg-type]
+    noted = Noted()
+    watchdog = Watchdog(peers, noted, suspicions)  # type: ignore[arg-type]
     watchdog.watch(dict([LIFE]))
     await heard(peers.asked)
     peers.line = None
     line.cut.set()
     await heard(suspicions.begun)
+    assert noted.seen == [("connected", 1), ("lost", 1), ("refused", 1)]
     watchdog.watch({})
     suspicions.go_on.set()
     await asyncio.sleep(0)

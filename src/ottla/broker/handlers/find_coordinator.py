@@ -1,12 +1,14 @@
 """FindCoordinator (api 10, v0-v6).
 
 Versions: v1 transactional ids, error message · v3 flexible · v4 several keys (KIP-699) · v6 share groups.
-Differs from Apache Kafka: the coordinator's topic can be used when the answer comes; Kafka says
-COORDINATOR_NOT_AVAILABLE while it is being made. Share groups have no coordinator.
+Differs from Apache Kafka: an answer that would name a coordinator whose process has just died waits for the election,
+for 300 ms at most. The coordinator's topic can be used when the answer comes; Kafka says COORDINATOR_NOT_AVAILABLE
+while it is being made. Share groups have no coordinator.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ from ottla.base.errors import ApiError, ClusterError
 from ottla.broker import internal_topics
 from ottla.broker.context import RequestContext
 from ottla.broker.topic_views import nodes
+from ottla.cluster.image import NO_LEADER, Image
 from ottla.coordination.routing import partition_for
 from ottla.protocol.apis.find_coordinator import (
     Coordinator,
@@ -36,9 +39,37 @@ def handle(
 ) -> FindCoordinatorResponse | Coroutine[Any, Any, FindCoordinatorResponse]:
     """Say which broker coordinates each key; the topic behind it is made first, if need be."""
     topic = _TOPICS.get(request.key_type)
-    if topic is None or internal_topics.exists(context.broker, topic):
+    if topic is None:
         return _answer(context, request, topic)
+    if internal_topics.exists(context.broker, topic):
+        return _answer_when_sure(context, request, topic)
     return _create_and_answer(context, request, topic)
+
+
+def _answer_when_sure(
+    context: RequestContext, request: FindCoordinatorRequest, topic: str
+) -> FindCoordinatorResponse | Coroutine[Any, Any, FindCoordinatorResponse]:
+    """Answer once the coordinators to be named are known to live (`cluster/leader_waits.py`)."""
+    broker = context.broker
+    keys = _keys(context, request)
+    sure: asyncio.Future[None] = broker.loop.create_future()
+
+    def names_any(brokers: frozenset[int]) -> bool:
+        return bool(brokers) and any(
+            _leader(broker.metadata.image, topic, key) in brokers for key in keys
+        )
+
+    async def answer() -> FindCoordinatorResponse:
+        await sure
+        return _answer(context, request, topic)
+
+    def release() -> None:
+        if not sure.done():
+            sure.set_result(None)
+
+    if broker.leader_waits.hold(names_any, release):
+        return answer()
+    return _answer(context, request, topic)
 
 
 async def _create_and_answer(
@@ -72,15 +103,22 @@ def _find(context: RequestContext, topic: str | None, key: str) -> Coordinator:
         context.broker.groups.tell(
             key, lambda shard, now_ms: shard.arrivals.announced(key, number, now_ms)
         )
-    image = context.broker.metadata.image
-    placed = image.topics[topic].partitions
-    leader = placed[partition_for(key, len(placed))].leader
+    image = context.broker.leader_waits.image()
+    leader = _leader(image, topic, key)
     for node in nodes(image, context.connection.listener):
         if node.broker_id == leader:
             return Coordinator(
                 key=key, node_id=leader, host=node.host, port=node.port, error_message=None
             )
     return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{topic} has no leader for this key")
+
+
+def _leader(image: Image, topic: str, key: str) -> int:
+    """The leader of the partition that holds a key; -1 where the topic was deleted meanwhile."""
+    found = image.topics.get(topic)
+    if found is None:
+        return NO_LEADER
+    return found.partitions[partition_for(key, len(found.partitions))].leader
 
 
 def _none(key: str, error: int, message: str) -> Coordinator:

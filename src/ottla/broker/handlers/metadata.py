@@ -3,13 +3,15 @@
 Versions: v1 none or all topics, racks, controller · v2 cluster id · v4 auto-creation may be declined · v5 offline
 replicas · v7 leader epochs · v8 authorized operations · v9 flexible · v10 topic ids · v12 topics asked for by id ·
 v13 an error for the whole (KIP-1102).
-Differs from Apache Kafka: a topic that is made because it was asked for is usable when the answer comes; Kafka says
-UNKNOWN_TOPIC_OR_PARTITION first. Internal topics are not made in this way.
+Differs from Apache Kafka: an answer that would name a leader whose process has just died waits for the election, for
+300 ms at most; a broker that left is listed for three more seconds (`cluster/leader_doubts.py` says why). A topic that
+is made because it was asked for is usable when the answer comes; Kafka says UNKNOWN_TOPIC_OR_PARTITION first. Internal
+topics are not made in this way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -20,8 +22,8 @@ from ottla.broker.context import RequestContext
 from ottla.broker.metadata_frames import EncodedTopics, encode_metadata_response, encode_topic
 from ottla.broker.reply import Buffers, Pending, Reply
 from ottla.broker.topic_creation import create_topics
-from ottla.broker.topic_views import INTERNAL_TOPICS, missing_topic_error, nodes
-from ottla.cluster.image import Image
+from ottla.broker.topic_views import INTERNAL_TOPICS, missing_topic_error, nodes, reachable
+from ottla.cluster.image import Image, TopicImage
 from ottla.controller.requests import NewTopic
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.metadata import (
@@ -51,10 +53,31 @@ def handle(context: RequestContext, frame: memoryview, pos: int) -> Reply:
     )
     missing = _to_create(context, request)
     if not missing:
-        return _answer(context, request, {})
+        return _answer_when_sure(context, request)
     pending = Pending(blocking=True)
     context.broker.tasks.spawn(_create_and_answer(context, request, missing, pending))
     return pending
+
+
+def _answer_when_sure(context: RequestContext, request: MetadataRequest) -> Reply:
+    """Answer once the leaders to be named are known to live (`cluster/leader_waits.py`)."""
+    broker, version = context.broker, context.version
+    pending = Pending(blocking=False)
+
+    def names_any(brokers: frozenset[int]) -> bool:
+        return bool(brokers) and any(
+            partition.leader in brokers
+            for topic in _existing(broker.metadata.image, request, version)
+            for partition in topic.partitions
+        )
+
+    def release() -> None:
+        if not pending.done:
+            pending.resolve(_answer(context, request, {}))
+
+    if broker.leader_waits.hold(names_any, release):
+        return pending
+    return _answer(context, request, {})
 
 
 async def _create_and_answer(
@@ -104,21 +127,44 @@ def _to_create(context: RequestContext, request: MetadataRequest) -> list[str]:
 def _answer(
     context: RequestContext, request: MetadataRequest, errors: Mapping[str, int]
 ) -> Buffers:
-    image = context.broker.metadata.image
+    waits = context.broker.leader_waits
+    image, listener = context.broker.metadata.image, context.connection.listener
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(
                 node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack
             )
-            for node in nodes(image, context.connection.listener)
+            for node in (*nodes(image, listener), *reachable(waits.departed(), listener))
         ],
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.CLUSTER
-    topics = _encoded(context, request, image, errors)
+    topics = _encoded(context, request, waits.image(), errors)
     return encode_metadata_response(response, topics, context.version, context.correlation_id)
+
+
+def _existing(image: Image, request: MetadataRequest, version: int) -> Iterator[TopicImage]:
+    """The topics asked for that exist."""
+    if _asks_for_all(request, version):
+        yield from image.topics.values()
+        return
+    assert request.topics is not None
+    for topic in request.topics:
+        found = _find(image, topic.name, topic.topic_id, version)
+        if found is not None:
+            yield found
+
+
+def _asks_for_all(request: MetadataRequest, version: int) -> bool:
+    return request.topics is None or (version == 0 and not request.topics)
+
+
+def _find(image: Image, name: str | None, topic_id: UUID, version: int) -> TopicImage | None:
+    if topic_id == ZERO_ID:
+        return image.topics.get(name or "")
+    return image.topics_by_id.get(topic_id) if version >= _FIRST_BY_ID else None
 
 
 def _encoded(
@@ -131,13 +177,12 @@ def _encoded(
         else authorized_operations.NOT_ASKED
     )
     get = _encoded_topics.get
-    if request.topics is None or (version == 0 and not request.topics):
+    if _asks_for_all(request, version):
         return [get(image, topic, version, operations) for topic in image.topics.values()]
+    assert request.topics is not None
     encoded = []
     for name, topic_id in dict.fromkeys((topic.name, topic.topic_id) for topic in request.topics):
-        found = image.topics.get(name or "") if topic_id == ZERO_ID else None
-        if topic_id != ZERO_ID and version >= _FIRST_BY_ID:
-            found = image.topics_by_id.get(topic_id)
+        found = _find(image, name, topic_id, version)
         if found is not None:
             encoded.append(get(image, found, version, operations))
         else:
