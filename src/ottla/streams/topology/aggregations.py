@@ -23,7 +23,7 @@ AggregateKind = Literal["count", "reduce", "aggregate"]
 EmitStrategy = Literal["on-window-update", "on-window-close"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Aggregate(Node):
     """count, reduce or aggregate of a stream's records by key, by window if `windows` is given.
 
@@ -59,7 +59,7 @@ class Aggregate(Node):
         return (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Cogroup(Node):
     """One aggregate of several streams: each parent has an aggregator (key, value, aggregate) of its own.
 
@@ -81,7 +81,7 @@ class Cogroup(Node):
         return (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableGroup(Node):
     """Gives each change of a table the key of its group: selector(key, value) returns the pair (key, value).
 
@@ -97,7 +97,7 @@ class TableGroup(Node):
     """A function of (key, value) that returns a pair, or a pair of expressions."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableAggregate(Node):
     """count, reduce or aggregate of a regrouped table, kept right as rows change, move and vanish.
 
@@ -123,7 +123,7 @@ class TableAggregate(Node):
         return (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Suppress(Node):
     """Holds a table's changes back; of those of one key the last is handed on, with its timestamp.
 

@@ -17,7 +17,7 @@ from ottla.streams.windows import JoinWindows
 JoinKind = Literal["inner", "left", "outer"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StreamStreamJoin(Node):
     """Records of two streams with the same key whose timestamps are close enough (`JoinWindows`).
 
@@ -47,7 +47,7 @@ class StreamStreamJoin(Node):
         return own if self.unmatched_store is None else (*own, self.unmatched_store)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StreamTableJoin(Node):
     """Each record of the left stream meets the table's row of its key, as it is when the record is handled.
 
@@ -61,7 +61,7 @@ class StreamTableJoin(Node):
     with_key: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StreamGlobalTableJoin(Node):
     """Each record of the left stream meets the global table's row under selector(key, value).
 
@@ -74,7 +74,7 @@ class StreamGlobalTableJoin(Node):
     with_key: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableTableJoin(Node):
     """The rows of two tables with the same key, kept right as either side changes.
 
@@ -98,7 +98,7 @@ class TableTableJoin(Node):
         return () if self.store is None else (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ForeignKeyJoin(Node):
     """Each row of the left table meets the row of the right one under extractor(value), or (key, value).
 
@@ -113,6 +113,7 @@ class ForeignKeyJoin(Node):
     extractor: Function
     extractor_with_key: bool = False
     joiner: Function
+    with_key: bool = False
     names: ForeignKeyNames
     subscription_store: Store
     store: Store | None = None
@@ -138,4 +139,3 @@ class ForeignKeyNames:
     response_sink: str
     response_source: str
     resolver: str
-    result: str

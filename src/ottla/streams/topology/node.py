@@ -7,7 +7,7 @@ Streams (a join of streams is five): `describe()` draws those, `Node.name` is th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from ottla.streams.serdes.serde import Serde
 from ottla.streams.topology.stores import Store
@@ -21,7 +21,7 @@ the application stops; the record is dropped, counted and logged; or it goes to 
 Flow = Literal["stream", "table"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Node:
     """One operator. Nodes are compared by identity; `parents` link to the nodes it reads from, left to right.
 
@@ -47,7 +47,13 @@ class Node:
     """True if what comes out may have another key than what went in, so that a repartition must follow
     before anything that keeps state by key."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
     @property
     def stores(self) -> tuple[Store, ...]:
         """The state that this node keeps or reads."""
         return ()
+
+
+NodeT = TypeVar("NodeT", bound=Node)

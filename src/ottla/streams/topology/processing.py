@@ -12,7 +12,7 @@ from ottla.streams.topology.node import Flow, Node
 from ottla.streams.topology.stores import Store
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Process(Node):
     """Runs a `Processor` (see `ottla.streams.processors`) made by supplier(), one for each partition.
 
@@ -30,7 +30,7 @@ class Process(Node):
         return self.state
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Repartition(Node):
     """Sends records through the internal topic `<application-id>-<topic>-repartition`, by their key.
 
@@ -50,7 +50,7 @@ class Repartition(Node):
     flow: ClassVar[Flow] = "stream"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Sink(Node):
     """Writes records to a topic, with their timestamp and headers; nothing follows.
 

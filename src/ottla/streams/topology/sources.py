@@ -13,7 +13,7 @@ TimestampExtractor = Callable[[Any, Any, int], int]
 """Called with (key, value, the record's timestamp); returns milliseconds. Below 0: the record is dropped."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StreamSource(Node):
     """KStream of one or more topics (or of all whose names match `pattern`).
 
@@ -27,7 +27,7 @@ class StreamSource(Node):
     timestamp_extractor: TimestampExtractor | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableSource(Node):
     """KTable of one compacted topic: the last record of a key, by offset, is its value.
 
@@ -49,7 +49,7 @@ class TableSource(Node):
         return (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GlobalTableSource(Node):
     """GlobalKTable: all partitions of one topic, whole in each worker; null values delete, null keys are dropped.
 

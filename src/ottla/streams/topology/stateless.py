@@ -14,7 +14,7 @@ from ottla.streams.topology.node import Flow, Node
 from ottla.streams.topology.stores import Store
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Filter(Node):
     """Hands on records for which the predicate (key, value) is true, or not true if `negated`.
 
@@ -25,7 +25,7 @@ class Filter(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Map(Node):
     """(key, value) becomes the pair (key, value) that the mapper returns; an expression for each part."""
 
@@ -34,7 +34,7 @@ class Map(Node):
     """A function of (key, value) that returns a pair, or a pair of expressions."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class MapValues(Node):
     """The value becomes mapper(value), or mapper(key, value) if `with_key`. Null values are mapped too."""
 
@@ -42,7 +42,7 @@ class MapValues(Node):
     with_key: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class FlatMap(Node):
     """(key, value) becomes the pairs that the mapper (key, value) returns, in their order."""
 
@@ -50,7 +50,7 @@ class FlatMap(Node):
     mapper: Function
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class FlatMapValues(Node):
     """The value becomes the values that mapper(value), or (key, value), returns; an expression gives a list."""
 
@@ -58,7 +58,7 @@ class FlatMapValues(Node):
     with_key: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SelectKey(Node):
     """The key becomes selector(key, value)."""
 
@@ -66,7 +66,7 @@ class SelectKey(Node):
     selector: Function
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Split(Node):
     """Gives each record to the first branch whose predicate (key, value) is true; its children are `Branch`es.
 
@@ -80,40 +80,40 @@ class Split(Node):
     default_branch: str | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Branch(Node):
     """What `Split` (its only parent) gives to one branch."""
 
     index: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Merge(Node):
     """All records of both parents; within each in order, between them in any."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Peek(Node):
     """Calls action(key, value) and hands the record on unchanged. Not exactly once: a retry calls again."""
 
     action: Function
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Foreach(Node):
     """Calls action(key, value); nothing follows. Not exactly once: a retry calls again."""
 
     action: Function
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Print(Node):
     """Prints `[label]: key, value`; nothing follows."""
 
     label: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableFilter(Node):
     """The rows of a table for which the predicate (key, value) is true.
 
@@ -133,7 +133,7 @@ class TableFilter(Node):
         return () if self.store is None else (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableMapValues(Node):
     """The value of each row becomes mapper(value), or (key, value) if `with_key`; deletions stay deletions."""
 
@@ -147,12 +147,12 @@ class TableMapValues(Node):
         return () if self.store is None else (self.store,)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ToStream(Node):
     """The changes of a table as records: key and new value, null for a deletion. Old values are dropped."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ToTable(Node):
     """A stream read as a table: the last record of a key, by offset, is its value.
 
