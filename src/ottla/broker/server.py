@@ -9,6 +9,7 @@ from functools import partial
 from time import perf_counter
 
 from ottla.base.log import logger
+from ottla.base.tasks import note_failure
 from ottla.broker import metrics
 from ottla.broker.busy_poll import BusyPoll
 from ottla.broker.connection import Connection
@@ -113,9 +114,14 @@ class Server:
         idle = self._settings.now.server.connections_max_idle_ms / 1000
         while True:
             await asyncio.sleep(min(idle / 2, 30))
-            oldest = perf_counter() - idle
-            for connection in [c for c in self._connections if c.last_active < oldest]:
-                metrics.CONNECTIONS_EXPIRED.value += connection.expire()
+            try:
+                self._expire_before(perf_counter() - idle)
+            except Exception:
+                note_failure("idle connections")
+
+    def _expire_before(self, oldest: float) -> None:
+        for connection in [c for c in self._connections if c.last_active < oldest]:
+            metrics.CONNECTIONS_EXPIRED.value += connection.expire()
 
     async def stop(self) -> None:
         """Close the listeners, then the connections."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ottla.base.errors import ApiError, CorruptLog, OttlaError, ProtocolError, StorageError
 from ottla.base.log import logger
+from ottla.base.tasks import note_failure
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError
 from ottla.client.retry import Backoff
@@ -31,6 +32,7 @@ from ottla.storage.logs import Logs
 
 log = logger(__name__)
 
+LOOP: Final = "fetcher"
 _EARLIEST: Final = -2
 _RECONNECT_MS: Final = 20
 _SLOWEST_RECONNECT_MS: Final = 1000
@@ -225,7 +227,7 @@ class Fetcher:
             raise ApiError(response.error_code, "the leader refused the fetch")
         asked = self._session.told
         self._session.answered(response.session_id)
-        unsynced = []
+        unsynced: list[Partition] = []
         for topic in response.responses:
             for data in topic.partitions:
                 key = topic.topic_id, data.partition_index
@@ -236,13 +238,28 @@ class Fetcher:
                 try:
                     await self._take_one(connection, partition, topic.topic_id, data)
                 except (StorageError, ProtocolError, ApiError) as failure:
-                    self._pause(partition, failure)
+                    self._pause(partition, str(failure), failure)
+                except ClientError:
+                    raise
+                except Exception as failure:
+                    # A flaw that one partition brings to light must not keep all others from being followed.
+                    note_failure(LOOP)
+                    self._pause(partition, repr(failure))
                 else:
                     if partition.syncs_every_batch and data.records:
-                        unsynced.append(partition.log)
-        # What we say in the next fetch that we hold, we must hold: on the disk, where that is asked for.
-        for each in unsynced:
-            await self._logs.flusher.synced(each, each.end_offset)
+                        unsynced.append(partition)
+        await self._sync(unsynced)
+
+    async def _sync(self, partitions: list[Partition]) -> None:
+        """What we say in the next fetch that we hold, we must hold: on the disk, where that is asked for.
+
+        A partition whose log cannot be synced, since it is gone or its disk fails, is not fetched for a while.
+        """
+        for partition in partitions:
+            try:
+                await self._logs.flusher.synced(partition.log, partition.log.end_offset)
+            except StorageError as failure:
+                self._pause(partition, str(failure))
 
     def _awaits(self, partition: Partition, end: End) -> bool:
         """Whether an answer to what was asked of a replica that ended there is still for it.
@@ -297,13 +314,15 @@ class Fetcher:
             log.warning("replica begins anew", partition=tp, offset=found.offset)
             partition.log.reset_to(found.offset, self._now_ms())
 
-    def _pause(self, partition: Partition, failure: OttlaError) -> None:
-        log.info("replica not fetched", partition=partition.tp, reason=str(failure))
+    def _pause(self, partition: Partition, reason: str, failure: OttlaError | None = None) -> None:
+        log.info("replica not fetched", partition=partition.tp, reason=reason)
         pause_ms = self._settings.now.replication.replica_fetch_backoff_ms
         if isinstance(failure, ApiError) and failure.code in _SOON_OVER:
             pause_ms = min(pause_ms, _SOON_MS)
         loop = asyncio.get_running_loop()
         key = _key(partition)
+        if self._followed.get(key) is not partition:
+            return  # forgotten while it was waited for
         self._resting[key] = loop.time() + pause_ms / 1000
         self._touched.add(key)
 

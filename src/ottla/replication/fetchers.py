@@ -90,7 +90,7 @@ class Fetchers:
 
     def _start(self, leader_id: int, before_fetch: Callable[[], None] = lambda: None) -> Fetcher:
         # A broker that is alone follows nobody, and does not read how.
-        from ottla.replication.fetcher import Fetcher
+        from ottla.replication.fetcher import LOOP, Fetcher
 
         fetcher = Fetcher(
             leader_id,
@@ -102,5 +102,5 @@ class Fetchers:
             before_fetch,
         )
         # Not before the caller's turn is over: at start-up nobody is registered yet.
-        asyncio.get_running_loop().call_soon(self._tasks.spawn, fetcher.run())
+        asyncio.get_running_loop().call_soon(self._tasks.keep, LOOP, fetcher.run)
         return fetcher

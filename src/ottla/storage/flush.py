@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.base.errors import LogDirOffline, StorageError
+from ottla.base.tasks import note_failure
 from ottla.storage import fs
 from ottla.storage.segment import Segment
 
@@ -100,6 +101,10 @@ class Flusher:
                 _resolve(gone, StorageError(f"{log.tp} was truncated below what was appended"))
         except StorageError as error:
             _resolve(waiting, error)
+        except Exception as error:
+            # A flaw; but whoever waits for this sync would wait for ever, and a fetcher with all its partitions.
+            note_failure("flusher")
+            _resolve(waiting, StorageError(f"{log.tp} cannot be synced: {error!r}"))
         finally:
             del self._waiting[log]
 
