@@ -130,6 +130,11 @@ class FileRegion:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def end(self) -> int:
+        """The position in the file behind its last byte."""
+        return self._position + self._size
+
     def read(self) -> bytes:
         """The bytes, waiting for the disk when need be."""
         data = pread(self._fd, self._size, self._position) if self._size else b""

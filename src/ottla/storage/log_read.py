@@ -23,7 +23,7 @@ class ColdRead:
     It owns a descriptor, so the file stays readable even if retention deletes it meanwhile.
     """
 
-    __slots__ = ("_at_least_one", "_fd", "_max_bytes", "_offset", "_segment", "_upper")
+    __slots__ = ("_at_least_one", "_fd", "_max_bytes", "_segment", "_upper", "end_bound", "offset")
 
     def __init__(
         self,
@@ -34,7 +34,9 @@ class ColdRead:
         at_least_one: bool,
     ) -> None:
         self._segment = segment
-        self._offset = offset
+        self.offset = offset
+        # Known once it has been read.
+        self.end_bound = upper[0]
         self._max_bytes = max_bytes
         self._upper = upper
         self._at_least_one = at_least_one
@@ -43,11 +45,17 @@ class ColdRead:
     def read(self) -> bytes:
         """The batches; to be called once, in a thread."""
         try:
-            return self._segment.read_in_thread(
-                self._fd, self._offset, self._max_bytes, self._upper, self._at_least_one
+            data, end_bound = self._segment.read_in_thread(
+                self._fd, self.offset, self._max_bytes, self._upper, self._at_least_one
             )
+            self.end_bound = min(end_bound, self.end_bound)
+            return data
         finally:
             self.close()
+
+    def is_within(self, log: "Log") -> bool:
+        """Return whether the log still has what was read, and so what it knows of aborted transactions in it."""
+        return self._segment in log.segments
 
     def close(self) -> None:
         """Give the descriptor back when the read is not wanted any more."""
@@ -64,11 +72,20 @@ class LogRead(NamedTuple):
 
     region: fs.FileRegion
     cold: ColdRead | None = None
+    segment: Segment | None = None
+    segment_end: int = 0
 
     @property
     def data(self) -> bytes:
         """The batches themselves, if they are not cold."""
         return self.region.read()
+
+    @property
+    def end_bound(self) -> int:
+        """An offset that nothing of it reaches, a few batches above at most."""
+        if self.segment is None:
+            return self.segment_end
+        return self.segment.end_bound(self.region.end, self.segment_end)
 
 
 EMPTY = LogRead(fs.FileRegion(-1, 0, 0))
@@ -92,7 +109,7 @@ def read(log: "Log", offset: int, max_bytes: int, upper_offset: int, at_least_on
             cold = ColdRead(segment, offset, max_bytes, upper, at_least_one)
             return LogRead(EMPTY.region, cold)
         if region is not None:
-            return LogRead(region)
+            return LogRead(region, None, segment, upper[1])
     return EMPTY
 
 

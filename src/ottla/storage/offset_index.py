@@ -52,6 +52,18 @@ class OffsetIndex(IndexFile):
         )
         return _unpack_from(entries, slot * 8 - 8)[1] if slot else 0
 
+    def end_at_or_above(self, position: int) -> int | None:
+        """The offset behind the first indexed batch that begins at a position or above; None if none does."""
+        entries = self.entries
+        count = len(entries) // 8
+        slot = bisect_left(
+            range(count), position, key=lambda number: _unpack_from(entries, number * 8)[1]
+        )
+        if slot == count:
+            return None
+        last_offset: int = self.base_offset + _unpack_from(entries, slot * 8)[0]
+        return last_offset + 1
+
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of batches that end at or above the offset."""
         entries = self.entries

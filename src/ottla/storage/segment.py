@@ -201,10 +201,23 @@ class Segment:
 
     def read_in_thread(
         self, fd: int, offset: int, max_bytes: int, upper: tuple[int, int], at_least_one: bool
-    ) -> bytes:
-        """The batches, waiting for the disk, through a descriptor that the caller owns."""
+    ) -> tuple[bytes, int]:
+        """The batches, and the bound of their end; waits for the disk, through a descriptor that the caller owns."""
         found = self._find(offset, max_bytes, upper, at_least_one, _Source(fd, fs.pread, False))
-        return b"" if found is None else fs.pread(fd, found[1], found[0])
+        if found is None:
+            return b"", upper[1]
+        position, length = found
+        return fs.pread(fd, length, position), self.end_bound(position + length, upper[1])
+
+    def end_bound(self, position: int, end_offset: int) -> int:
+        """An offset that nothing reaches which ends at a position: not far above, and never below what does.
+
+        `end_offset` is the one behind the segment's last batch.
+        """
+        if position >= self.size_bytes:
+            return end_offset
+        bound = self.offset_index.end_at_or_above(position)
+        return end_offset if bound is None else min(bound, end_offset)
 
     def remember(self, offset: int, position: int) -> None:
         """Keep a boundary between batches for the reads that will likely begin or end there."""

@@ -5,12 +5,16 @@ marker's), i64 last stable offset at the time. The file exists only when it has 
 """
 
 import struct
+from bisect import bisect_left
 from typing import NamedTuple
 
 from ottla.base.errors import CorruptLog
 from ottla.storage.index_file import IndexFile
 
 _ENTRY = struct.Struct(">hqqqq")
+_unpack = _ENTRY.unpack_from
+_LAST_OFFSET = struct.calcsize(">hqq")
+_unpack_last_offset = struct.Struct(">q").unpack_from
 
 
 class AbortedTxn(NamedTuple):
@@ -44,11 +48,20 @@ class TxnIndex(IndexFile):
 
     def collect(self, fetch_offset: int, upper_offset: int) -> tuple[list[AbortedTxn], bool]:
         """The aborted transactions that touch a range, and whether no later segment has more."""
+        entries, size = self.entries, self.entry_size
+        first = bisect_left(
+            range(len(entries) // size),
+            fetch_offset,
+            key=lambda number: _unpack_last_offset(entries, number * size + _LAST_OFFSET)[0],
+        )
         found = []
-        for aborted in self.all():
-            if aborted.last_offset >= fetch_offset and aborted.first_offset < upper_offset:
-                found.append(aborted)
-            if aborted.last_stable_offset >= upper_offset:
+        for position in range(first * size, len(entries), size):
+            version, producer_id, first_offset, last_offset, stable = _unpack(entries, position)
+            if version != 0:
+                raise CorruptLog(f"{self.path}: unknown entry version {version}")
+            if first_offset < upper_offset:
+                found.append(AbortedTxn(producer_id, first_offset, last_offset, stable))
+            if stable >= upper_offset:
                 return found, True
         return found, False
 

@@ -96,7 +96,7 @@ def test_a_read_in_a_thread_gives_the_same(tmp_path: Path) -> None:
     segment = fill_segment(tmp_path, 30)
     hot = read(segment, 42, 9000, (200, 300), False)
     fd = fs.dup(segment.fd)
-    assert segment.read_in_thread(fd, 42, 9000, (200, 300), False) == hot
+    assert segment.read_in_thread(fd, 42, 9000, (200, 300), False)[0] == hot
     fs.close(fd)
 
 

@@ -228,8 +228,10 @@ class _Fetch:
             if found.cold is not None:
                 self._cold.append((len(self._data), partition, found.cold))
                 self._size += min(wanted.max_bytes, max(budget, 0))  # at most; it is not read yet
-            if self._request.read_committed and (records or found.cold):
-                aborted = partition.aborted_transactions(wanted.fetch_offset, upper)
+            if aborted is not None and records:
+                aborted = partition.aborted_transactions(
+                    wanted.fetch_offset, min(found.end_bound, upper)
+                )
         return PartitionData(
             wanted.partition, 0, high_watermark, stable, log_start, records, aborted
         )
@@ -272,6 +274,8 @@ class _Fetch:
             try:
                 records = await broker.logs.finish_read(partition.log, cold)
                 data = data._replace(records=records)
+                if data.aborted is not None:
+                    data = _with_aborted(data, partition, cold)
             except StorageError as failure:
                 data = PartitionData(data.partition, error_code_of(failure))
             self._data[position] = (topic, data)
@@ -402,6 +406,13 @@ class _Fetch:
                 leaders.add(hint[0])
                 self._data[place] = topic, data._replace(current_leader=hint)
         return hinted_nodes(image, self._context.connection.listener, leaders)
+
+
+def _with_aborted(data: PartitionData, partition: Partition, cold: ColdRead) -> PartitionData:
+    """Say what was aborted of records from the disk; if they were deleted meanwhile nobody knows, and none are sent."""
+    if not cold.is_within(partition.log):
+        return data._replace(records=b"")
+    return data._replace(aborted=partition.aborted_transactions(cold.offset, cold.end_bound))
 
 
 def _read_now(data: PartitionData) -> PartitionData:
