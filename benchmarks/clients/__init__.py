@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,15 @@ class ClientFailed(Exception):
 @contextmanager
 def running_client(program: str, spec: Mapping[str, Any]) -> Iterator[subprocess.Popen[str]]:
     """Runs `benchmarks.clients.<program>`, its task as one JSON argument, within a context."""
-    command = [sys.executable, "-m", f"benchmarks.clients.{program}", json.dumps(spec)]
+    with running_command(
+        [sys.executable, "-m", f"benchmarks.clients.{program}", json.dumps(spec)]
+    ) as process:
+        yield process
+
+
+@contextmanager
+def running_command(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """Runs a client program in any language within a context."""
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     try:

@@ -18,7 +18,7 @@ from benchmarks.scenarios.coordination import (
     GroupUntilStable,
     Transactions,
 )
-from benchmarks.scenarios.disturbances import Hang, Kill, RollingRestart
+from benchmarks.scenarios.disturbances import Hang, Kill, KillUnderJava, RollingRestart
 from benchmarks.scenarios.footprint import AFTER_THE_RUN, FreshBroker
 from benchmarks.scenarios.latency import BesideColdReader, BesideCompaction, PacedLatency
 from benchmarks.scenarios.python_clients import PythonConsumers, PythonProducers
@@ -90,6 +90,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ReplicatedEncoded(6, 1000, 400_000),
     ReplicatedLatency("cluster-ack"),
     Kill("gap-kill-leader", "leader"),
+    KillUnderJava("gap-kill-leader-java", "leader"),
     Kill("gap-kill-follower", "follower"),
     Kill("gap-kill-controller", "the controller"),
     Kill("gap-kill-leader-of-1000", "leader", crowd=1000),

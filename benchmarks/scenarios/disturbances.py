@@ -6,10 +6,12 @@ import subprocess
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.clients import finish_client, running_client
+from benchmarks.clients import finish_client, running_client, running_command
 from benchmarks.clusters import IDS, Cluster
 from benchmarks.contestants import Contestant
 from benchmarks.goals import Goal
@@ -18,10 +20,12 @@ from benchmarks.scenarios.cluster import three_brokers
 from benchmarks.scenarios.scenario import Part, Scale, Scenario
 from benchmarks.scenarios.throughput import RecordsLost
 from benchmarks.topics import count_records, delete_topic, place_topic, wait_until_in_sync
+from tools.apache_kafka import TOOL_JVM_OPTIONS, java_command
 
+JAVA_PRODUCER = Path(__file__).resolve().parent.parent / "clients" / "Acks.java"
 GROUP = "three brokers, longest time without an acknowledgement"
-KILL_GOAL = Goal(at_most=1.5)
-CROWDED_KILL_GOAL = Goal(at_most=5.0)
+KILL_GOAL = Goal(at_most=0.5)
+CROWDED_KILL_GOAL = Goal(at_most=2.0)
 HANG_GOAL = Goal(times_at_most=1.0)
 CALM_SECONDS = 1.5
 BACK_AFTER_ACKS = 250
@@ -93,10 +97,14 @@ class Disturbance(Scenario):
         delete_topic(cluster.bootstrap, topic)
         return Measured({self.name: result["longest_gap_seconds"]})
 
+    def producing(self, spec: dict[str, Any]) -> AbstractContextManager[subprocess.Popen[str]]:
+        """The steady producer: librdkafka's."""
+        return running_client("acks", spec)
+
     def _disturbed(self, cluster: Cluster, who: Roles, spec: dict[str, Any]) -> dict[str, Any]:
         """What the producer went through; the cluster is whole again afterwards."""
         try:
-            with running_client("acks", spec) as client:
+            with self.producing(spec) as client:
                 read_line(client)
                 time.sleep(CALM_SECONDS)
                 self.disturb(cluster, who, spec["topic"])
@@ -143,6 +151,20 @@ class Kill(Disturbance):
             yield
         finally:
             delete_topic(cluster.bootstrap, crowd)
+
+
+class KillUnderJava(Kill):
+    """The same under Kafka's own producer, all of its settings at their defaults."""
+
+    def __init__(self, name: str, role: str) -> None:
+        super().__init__(name, role)
+        [row] = self.rows
+        self.rows = (replace(row, title=f"{row.title}, Java client"),)
+
+    def producing(self, spec: dict[str, Any]) -> AbstractContextManager[subprocess.Popen[str]]:
+        """Compiled from its source by the launcher."""
+        task = [spec["bootstrap"], spec["topic"], str(spec["value_size"])]
+        return running_command(java_command(TOOL_JVM_OPTIONS, str(JAVA_PRODUCER), task))
 
 
 class Hang(Disturbance):
