@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ottla.client.consumer_record import ConsumerRecord
     from ottla.client.consuming import OffsetAndTimestamp
     from ottla.client.delivery import Delivery, RecordMetadata
-    from ottla.client.errors import AuthenticationFailed, ClientError
+    from ottla.client.errors import AuthenticationFailed, ClientError, UnreadableRecord
     from ottla.client.positions import OffsetAndMetadata
     from ottla.client.producer import Producer
     from ottla.client.sync_admin import SyncAdmin as Admin
@@ -43,6 +43,7 @@ _WHERE = {
     "Producer": ("ottla.client.producer", "Producer"),
     "RecordMetadata": ("ottla.client.delivery", "RecordMetadata"),
     "TopicPartition": ("ottla.base.ids", "TopicPartition"),
+    "UnreadableRecord": ("ottla.client.errors", "UnreadableRecord"),
 }
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "Producer",
     "RecordMetadata",
     "TopicPartition",
+    "UnreadableRecord",
     "__version__",
 ]
 

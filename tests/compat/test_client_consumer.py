@@ -209,7 +209,7 @@ def test_offsets_are_committed_one_by_one_or_all(bootstrap: str) -> None:
     ) as consumer:
         read(consumer, 10)
         consumer.commit()
-        assert consumer.committed([partition])[partition] == OffsetAndMetadata(10)
+        assert consumer.committed([partition])[partition] == OffsetAndMetadata(10, "", 0)
         consumer.commit({partition: OffsetAndMetadata(5, "half way")})
         assert consumer.committed([partition])[partition] == OffsetAndMetadata(5, "half way")
         told: list[Any] = []
@@ -230,7 +230,7 @@ def test_an_iteration_commits_what_was_seen_and_no_more(bootstrap: str) -> None:
                 break
         assert consumer.position(partition) == 42
     with reader(bootstrap, topic, group_id=group) as consumer:
-        assert consumer.committed([partition])[partition] == OffsetAndMetadata(42)
+        assert consumer.committed([partition])[partition] == OffsetAndMetadata(42, "", 0)
         assert read(consumer, 1)[0].offset == 42
 
 

@@ -325,7 +325,9 @@ def test_closing_commits_and_leaves_at_once(
     assert members_of(group) == 0
     with Consumer({}, **settings, **PROTOCOLS[kind]) as member:
         partitions = [TopicPartition(topic, n) for n in range(4)]
-        assert member.committed(partitions) == dict.fromkeys(partitions, OffsetAndMetadata(2))
+        assert member.committed(partitions) == dict.fromkeys(
+            partitions, OffsetAndMetadata(2, "", 0)
+        )
 
 
 def test_a_listener_may_use_the_consumer(bootstrap: str, topic: str) -> None:
@@ -353,7 +355,7 @@ def test_a_listener_may_use_the_consumer(bootstrap: str, topic: str) -> None:
         member.unsubscribe()
     assert sorted(offsets) == sorted([5, 6, 7, 8, 9] * 4)
     assert told[0] is threading.current_thread()
-    assert set(told[1].values()) == {OffsetAndMetadata(10)}
+    assert set(told[1].values()) == {OffsetAndMetadata(10, "", 0)}
 
 
 def test_what_is_read_is_committed_by_and_by(bootstrap: str, topic: str) -> None:
@@ -371,11 +373,17 @@ def test_what_is_read_is_committed_by_and_by(bootstrap: str, topic: str) -> None
         wait_for(committed, "the offsets to be committed", TIMEOUT_S)
 
 
-def test_an_error_in_a_listener_reaches_whoever_polls(bootstrap: str, topic: str) -> None:
+def test_an_error_in_a_listener_is_logged_and_stops_nothing(
+    bootstrap: str, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(bootstrap, topic, 4)
+
     def refuse(partitions: list[TopicPartition]) -> None:
         raise ValueError("not today")
 
-    with Consumer(bootstrap_servers=bootstrap, group_id=unique_name("g")) as member:
-        member.subscribe([topic], on_assigned=refuse)
-        with pytest.raises(ValueError, match="not today"):
-            wait_for(lambda: member.poll(0.2), "an assignment", TIMEOUT_S)
+    settings = {"group_id": unique_name("g"), "auto_offset_reset": "earliest"}
+    with Consumer(bootstrap_servers=bootstrap, **settings) as member:
+        member.subscribe([topic], on_assigned=refuse, on_revoked=refuse)
+        wait_for(lambda: member.poll(0.2), "records", TIMEOUT_S)
+    assert caplog.text.count("ValueError: not today") == 2
+    assert "a rebalance listener failed" in caplog.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
@@ -41,6 +41,13 @@ _JOIN_GRACE_MS: Final = 5_000
 _LEAVE_TIMEOUT_MS: Final = 2_000
 
 
+class _Share(NamedTuple):
+    """What a join brought: who this member is in the new generation, and its partitions."""
+
+    standing: Standing
+    partitions: frozenset[TopicPartition]
+
+
 class ClassicMembership:
     """One member of a classic group."""
 
@@ -65,10 +72,12 @@ class ClassicMembership:
         self._eager = any(assignor.eager for assignor in self._assignors)
         self._loop = asyncio.get_running_loop()
         self._tasks = Tasks()
-        self._joining: asyncio.Task[frozenset[TopicPartition]] | None = None
+        self._joining: asyncio.Task[_Share] | None = None
         self._heartbeats: asyncio.Task[None] | None = None
-        self._assigned: frozenset[TopicPartition] | None = None
+        self._standing = Standing(group_id, instance_id=settings.group_instance_id)
+        self._share: _Share | None = None
         self._lost = False
+        self.losses = 0
         self._failure: Exception | None = None
         self._polled = self._loop.time()
         self._not_before_ms = 0.0
@@ -77,17 +86,18 @@ class ClassicMembership:
     # --- what the consumer asks
 
     def standing(self) -> Standing:
-        """Who this member is, for commits."""
-        member = self._member
-        instance_id = self._settings.group_instance_id
-        return Standing(self._group_id, member.member_id, member.generation, instance_id)
+        """The member and the generation whose assignment was applied last."""
+        return self._standing
 
     def settled(self) -> bool:
         """Whether the member has its assignment."""
-        return self._member.stable and not self._member.rejoin and self._assigned is None
+        return self._member.stable and not self._member.rejoin and self._share is None
 
     async def step(self, now_ms: float) -> None:
-        """Hand over what a join brought, begin the next one if there is need."""
+        """Hand over what a join brought, begin the next one if there is need.
+
+        A poll may be cancelled at each await: what was not finished is begun again by the next one.
+        """
         self._polled = self._loop.time()
         if self._failure is not None:
             raise self._failure
@@ -95,11 +105,11 @@ class ClassicMembership:
             joining, self._joining = self._joining, None
             self._finish(joining, now_ms)
         if self._lost:
-            self._lost = False
             await self._owner.lose(self._owner.owned())
-        if self._assigned is not None:
-            assigned, self._assigned = self._assigned, None
-            await self._apply(assigned)
+            self._lost = False
+        if self._share is not None:
+            await self._apply(self._share)
+            self._share = None
         self._look_for_changes()
         if self._member.rejoin and self._joining is None and now_ms >= self._not_before_ms:
             await self._begin_to_join()
@@ -122,21 +132,25 @@ class ClassicMembership:
         self._joining = self._loop.create_task(self._join())
         self._joining.add_done_callback(lambda _: self._news.set())
 
-    def _finish(self, joining: asyncio.Task[frozenset[TopicPartition]], now_ms: float) -> None:
+    def _finish(self, joining: asyncio.Task[_Share], now_ms: float) -> None:
         if joining.cancelled():
             return
         error = joining.exception()
         if error is None:
-            self._assigned = joining.result()
-            if self._heartbeats is None or self._heartbeats.done():
-                self._heartbeats = self._loop.create_task(self._beat())
+            share, member = joining.result(), self._member
+            # Removed again since: what the generation gave this member is another's by now.
+            if (share.standing.member_id, share.standing.generation) == (
+                member.member_id,
+                member.generation,
+            ):
+                self._share = share
         elif isinstance(error, OttlaError) and is_retriable(error):
             self._not_before_ms = now_ms + self._settings.retry_backoff_ms
             self._loop.call_later(self._settings.retry_backoff_ms / 1000, self._news.set)
         else:
             raise error
 
-    async def _join(self) -> frozenset[TopicPartition]:
+    async def _join(self) -> _Share:
         while True:
             topics = await self._watch.topics()
             response = await self._ask_to_join(topics)
@@ -145,15 +159,16 @@ class ClassicMembership:
                 self._member.joined(
                     response.member_id, response.generation_id, response.protocol_name or ""
                 )
-                assignment = await self._sync(response)
-                if assignment is not None:
-                    return assignment
+                share = await self._sync(response)
+                if share is not None:
+                    self._begin_to_beat()
+                    return share
             elif meaning is Next.LATER:
                 await asyncio.sleep(self._settings.retry_backoff_ms / 1000)
 
     async def _ask_to_join(self, topics: frozenset[str]) -> JoinGroupResponse:
         settings, member = self._settings, self._member
-        owned = self._owner.owned()
+        owned = frozenset() if self._lost else self._owner.owned()
         request = JoinGroupRequest(
             group_id=self._group_id,
             session_timeout_ms=settings.session_timeout_ms,
@@ -177,7 +192,7 @@ class ClassicMembership:
         )
         return response
 
-    async def _sync(self, joined: JoinGroupResponse) -> frozenset[TopicPartition] | None:
+    async def _sync(self, joined: JoinGroupResponse) -> _Share | None:
         """This member's share; None if the group has begun to rebalance again meanwhile."""
         member = self._member
         leads = joined.leader == joined.member_id
@@ -203,10 +218,14 @@ class ClassicMembership:
             return None
         member.synced()
         assignment = decode_assignment(response.assignment)
-        return frozenset(
-            TopicPartition(topic.topic, n)
-            for topic in assignment.partitions
-            for n in topic.partitions
+        instance_id = self._settings.group_instance_id
+        return _Share(
+            Standing(self._group_id, member.member_id, member.generation, instance_id),
+            frozenset(
+                TopicPartition(topic.topic, n)
+                for topic in assignment.partitions
+                for n in topic.partitions
+            ),
         )
 
     async def _share_out(self, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
@@ -238,19 +257,28 @@ class ClassicMembership:
     def _hear(self, code: int, member_id: str | None = None) -> Next:
         meaning = self._member.heard(code, member_id)
         if meaning is Next.JOIN_AS_NEW:
-            self._lost = True
+            self._lose()
         elif meaning is Next.GIVE_UP:
             self._failure = api_error(code)
             raise self._failure
         return meaning
 
-    async def _apply(self, assigned: frozenset[TopicPartition]) -> None:
-        revoked, added = changes(self._owner.owned(), assigned)
+    def _lose(self) -> None:
+        """The coordinator has removed this member: the program hears of it in the next poll, before all else."""
+        self._lost = True
+        self.losses += 1
+        self._share = None
+
+    async def _apply(self, share: _Share) -> None:
+        # What is revoked below is committed in the new generation.
+        self._standing = share.standing
+        revoked, added = changes(self._owner.owned(), share.partitions)
         if revoked:
-            await self._owner.revoke(revoked)
-            # Others wait for what was let go of: the group must meet once more.
+            # Others wait for what is let go of: the group must meet once more.
             self._member.ask_to_rejoin()
-        await self._owner.take(added)
+            await self._owner.revoke(revoked)
+        if not self._lost:
+            await self._owner.take(added)
 
     def _look_for_changes(self) -> None:
         """A leader notices topics and partitions that came or went, a member what its pattern matches."""
@@ -259,6 +287,11 @@ class ClassicMembership:
 
     # --- heartbeats
 
+    def _begin_to_beat(self) -> None:
+        """As soon as there is a generation: it may be a while until the program polls again."""
+        if self._heartbeats is None or self._heartbeats.done():
+            self._heartbeats = self._loop.create_task(self._beat())
+
     async def _beat(self) -> None:
         settings = self._settings
         while self._failure is None:
@@ -266,7 +299,7 @@ class ClassicMembership:
             if self._loop.time() - self._polled > settings.max_poll_interval_ms / 1000:
                 await self._fall_silent()
                 return
-            if self._member.stable and self._joining is None:
+            if self._member.stable and not self._is_joining():
                 await self._beat_once()
 
     async def _beat_once(self) -> None:
@@ -282,7 +315,7 @@ class ClassicMembership:
                 self._group_id, request, timeout_ms=self._settings.session_timeout_ms
             )
             # An answer about a generation that has passed meanwhile says nothing of the present one.
-            if generation == self._member.generation and self._joining is None:
+            if generation == self._member.generation and not self._is_joining():
                 self._hear(response.error_code)
         except ApiError as error:
             self._failure = self._failure or (None if is_retriable(error) else error)
@@ -291,12 +324,17 @@ class ClassicMembership:
         if self._member.rejoin or self._failure is not None:
             self._news.set()
 
+    def _is_joining(self) -> bool:
+        return self._joining is not None and not self._joining.done()
+
     async def _fall_silent(self) -> None:
         """Nobody polled for max.poll.interval.ms: give the partitions to members that do."""
+        if self._joining is not None:
+            self._joining.cancel()
         if self._settings.group_instance_id is None:
             await self._leave()
         self._member.forget()
-        self._lost = True
+        self._lose()
         self._news.set()
 
     async def _leave(self) -> None:

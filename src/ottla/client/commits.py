@@ -1,16 +1,22 @@
-"""Committed offsets of a consumer's group: written and read at its coordinator."""
+"""Committed offsets of a consumer's group: written and read at its coordinator.
+
+Commits are sent one after the other, in the order in which they were begun: a retry of an older one never takes back
+a newer one. Each carries the member that the program was when it began the commit, not the one it became since.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
+from ottla.base.log import logger
 from ottla.client.administration.base import by_topic
 from ottla.client.cluster import Cluster
-from ottla.client.errors import api_error, check
+from ottla.client.errors import RequestTimedOut, api_error, check
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.retry import Deadline
@@ -31,6 +37,8 @@ from ottla.protocol.apis.offset_fetch import (
 )
 from ottla.protocol.errors import ErrorCode
 
+log = logger(__name__)
+
 Committed: TypeAlias = Callable[
     [Mapping[TopicPartition, OffsetAndMetadata], "Exception | None"], Any
 ]
@@ -48,40 +56,92 @@ _OUT_OF_THE_GROUP: Final = {
 class Commits:
     """Reads and writes the offsets of one group."""
 
-    def __init__(self, cluster: Cluster, standing: Callable[[], Standing]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        standing: Callable[[], Standing],
+        losses: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._cluster = cluster
         self._standing = standing
+        self._losses = losses
+        self._newest: asyncio.Task[None] | None = None
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def drain(self) -> None:
+        """Wait until all that was begun without waiting is stored or refused, and told."""
+        if self._telling:
+            await asyncio.wait(self._telling)
+
+    async def close(self) -> None:
+        """Give up what the coordinator has not answered; callbacks are told."""
+        for task in self._telling:
+            task.cancel()
+        await self.drain()
+
+    def begin(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> asyncio.Task[None]:
+        """Store offsets after all that were begun before; ApiError if the coordinator does not take all of them."""
+        standing = self._standing()  # without a group there is nothing to commit to
+        work = self._in_turn(self._newest, offsets, standing, self._losses())
+        self._newest = asyncio.get_running_loop().create_task(work)
+        return self._newest
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Store offsets; ApiError if the coordinator does not take all of them."""
-        self._standing()  # without a group there is nothing to commit to, however little it is
-        settings = self._cluster.settings
-        deadline = Deadline(settings.default_api_timeout_ms)
-        while offsets:
-            try:
-                await self._commit(offsets, self._standing())
-                return
-            except ApiError as error:
-                # The next heartbeat brings the epoch that the coordinator expects (KIP-848).
-                stale = error.code == ErrorCode.STALE_MEMBER_EPOCH
-                if not stale or not await deadline.sleep(settings.retry_backoff_ms):
-                    raise
+        """Store offsets, and wait until they are stored."""
+        await self.begin(offsets)
 
-    async def commit_and_tell(
+    async def commit_or_log(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Store offsets, and wait; a failure is logged, not raised."""
+        await _told(self.begin(offsets), offsets, None)
+
+    def commit_soon(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         on_commit: Committed | None = None,
     ) -> None:
-        """Store offsets, and tell somebody how it went; nothing is raised."""
-        error: Exception | None = None
+        """Store offsets without waiting, and tell `on_commit` how it went."""
+        work = _told(self.begin(offsets), offsets, on_commit)
+        task = asyncio.get_running_loop().create_task(work)
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _in_turn(
+        self,
+        before: asyncio.Task[None] | None,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        standing: Standing,
+        losses: int,
+    ) -> None:
+        timeout_ms = self._cluster.settings.default_api_timeout_ms
         try:
-            await self.commit(offsets)
-        except OttlaError as failure:
-            error = failure
-        if on_commit is not None:
-            told = on_commit(offsets, error)
-            if isawaitable(told):
-                await told
+            async with asyncio.timeout(timeout_ms / 1000):
+                if before is not None and not before.done():
+                    await asyncio.wait([before])
+                if offsets:
+                    await self._until_stored(offsets, standing, losses)
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"the offsets were not committed within default.api.timeout.ms={timeout_ms}; "
+                f"check that the coordinator of group {standing.group_id} can be reached"
+            ) from None
+
+    async def _until_stored(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], standing: Standing, losses: int
+    ) -> None:
+        settings = self._cluster.settings
+        deadline = Deadline(settings.default_api_timeout_ms)
+        while True:
+            try:
+                await self._commit(offsets, standing)
+                return
+            except ApiError as error:
+                # The next heartbeat brings the epoch that the coordinator expects (KIP-848). Not after a loss: the
+                # partitions may be another member's, and the epoch that comes then allows the commit nonetheless.
+                stale = error.code == ErrorCode.STALE_MEMBER_EPOCH and self._losses() == losses
+                if not stale or not await deadline.sleep(settings.retry_backoff_ms):
+                    raise
+                if self._losses() == losses:
+                    standing = self._standing()
 
     async def _commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], standing: Standing
@@ -144,6 +204,37 @@ class Commits:
             for topic in answer.topics
             for each in topic.partitions
         }
+
+
+async def _told(
+    storing: asyncio.Task[None],
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    on_commit: Committed | None,
+) -> None:
+    """Tell how a commit went; a commit without a callback that fails is logged."""
+    error: Exception | None = None
+    cancelled = False
+    try:
+        await storing
+    except OttlaError as failure:
+        error = failure
+    except asyncio.CancelledError:
+        cancelled = True
+        error = OttlaError(
+            "the consumer was closed before the coordinator answered; whether the offsets were committed is unknown"
+        )
+    if on_commit is None:
+        if error is not None:
+            log.warning("offsets were not committed", why=str(error))
+    else:
+        try:
+            told = on_commit(offsets, error)
+            if isawaitable(told):
+                await told
+        except Exception:
+            log.exception("a commit callback failed")
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 def _committed(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:

@@ -49,29 +49,36 @@ class ConsumerMembership:
         self._heartbeats: asyncio.Task[None] | None = None
         self._kick = asyncio.Event()
         self._topics: frozenset[str] | None = None
+        self._standing = Standing(
+            group_id, self._member.member_id, JOIN, settings.group_instance_id
+        )
         self._lost = False
+        self.losses = 0
         self._failure: Exception | None = None
         self._polled = self._loop.time()
 
     # --- what the consumer asks
 
     def standing(self) -> Standing:
-        """Who this member is, for commits."""
-        instance_id = self._settings.group_instance_id
-        return Standing(self._group_id, self._member.member_id, self._member.epoch, instance_id)
+        """This member and its last epoch; after a loss still that of the partitions that were lost."""
+        return self._standing
 
     def settled(self) -> bool:
         """Whether the member has its assignment."""
         return self._member.epoch > JOIN and self._target() == self._owner.owned()
 
     async def step(self, now_ms: float) -> None:
-        """Hand over what the heartbeats brought."""
+        """Hand over what the heartbeats brought.
+
+        A poll may be cancelled at each await: what was not finished is begun again by the next one.
+        """
         self._polled = self._loop.time()
         if self._failure is not None:
             raise self._failure
         if self._lost:
-            self._lost = False
             await self._owner.lose(self._owner.owned())
+            self._lost = False
+            self._kick.set()
         if self._heartbeats is None or self._heartbeats.done():
             self._heartbeats = self._loop.create_task(self._beat())
         if self._watch.changed({}) and self._topics is not None:
@@ -82,7 +89,8 @@ class ConsumerMembership:
             revoked, added = changes(self._owner.owned(), target)
             if revoked:
                 await self._owner.revoke(revoked)
-            await self._owner.take(added)
+            if not self._lost:
+                await self._owner.take(added)
             self._kick.set()
 
     async def close(self) -> None:
@@ -104,7 +112,12 @@ class ConsumerMembership:
     # --- heartbeats
 
     async def _beat(self) -> None:
-        while self._failure is None:
+        """Beat until the membership ends; after a loss, `step` begins anew once the program has heard of it.
+
+        To join again before that would let the program commit, under the new epoch, what it read of partitions
+        that have other owners by now.
+        """
+        while self._failure is None and not self._lost:
             overdue = self._loop.time() - self._polled - self._settings.max_poll_interval_ms / 1000
             if overdue > 0:
                 await self._fall_silent()
@@ -143,8 +156,12 @@ class ConsumerMembership:
             self._group_id, request
         )
         meaning = member.heard(response)
-        if meaning is Next.JOIN_AS_NEW:
-            self._lost = True
+        if meaning is Next.GO_ON:
+            self._standing = self._standing._replace(
+                member_id=member.member_id, generation=member.epoch
+            )
+        elif meaning is Next.JOIN_AS_NEW:
+            self._lose()
         elif meaning is Next.GIVE_UP:
             raise api_error(response.error_code, response.error_message)
         if member.target is not None and self._target() is None:
@@ -160,8 +177,13 @@ class ConsumerMembership:
         """Nobody polled for max.poll.interval.ms: give the partitions to members that do."""
         await self._leave()
         self._member.forget()
-        self._lost = True
+        self._lose()
         self._news.set()
+
+    def _lose(self) -> None:
+        """The coordinator counts this member as gone: the program hears of it in the next poll."""
+        self._lost = True
+        self.losses += 1
 
     async def _leave(self) -> None:
         if self._member.epoch <= JOIN:

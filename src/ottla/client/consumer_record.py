@@ -8,6 +8,8 @@ from itertools import repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ottla.base.errors import ProtocolError
+from ottla.base.ids import TopicPartition
+from ottla.client.errors import UnreadableRecord
 from ottla.client.serializers import Deserializer
 from ottla.protocol.records.batch import BatchHeader, Buffer
 from ottla.protocol.records.record import read_records, record_section
@@ -50,30 +52,39 @@ def read_batch(
     partition: int,
     from_offset: int,
     deserializers: Deserializers,
-) -> list[ConsumerRecord]:
-    """The records of the batch at `pos` from an offset on."""
+) -> tuple[list[ConsumerRecord], UnreadableRecord | None]:
+    """The records of the batch at `pos` from an offset on, up to the first that a deserializer refuses.
+
+    Raises UnreadableRecord if the batch itself cannot be read.
+    """
     records = _quickly(data, pos, header, topic, partition)
     if records is None:
-        records = _carefully(data, pos, header, topic, partition)
+        records = _carefully(data, pos, header, topic, partition, from_offset)
     if header.is_log_append_time:
         stamp = header.max_timestamp
         records = [r._replace(timestamp=stamp, timestamp_type=LOG_APPEND_TIME) for r in records]
     if from_offset > header.base_offset:
         records = [record for record in records if record.offset >= from_offset]
     if deserializers.key is not None or deserializers.value is not None:
-        records = [_deserialized(record, deserializers) for record in records]
-    return records
+        return _all_deserialized(records, deserializers)
+    return records, None
 
 
 def _carefully(
-    data: Buffer, pos: int, header: BatchHeader, topic: str, partition: int
+    data: Buffer, pos: int, header: BatchHeader, topic: str, partition: int, from_offset: int
 ) -> list[ConsumerRecord]:
     """Batches with gaps in their offsets (compaction leaves them), or with a flaw to be told."""
     try:
         records = read_records(data, pos)
-    except ProtocolError as error:
-        where = f"the batch of {topic}-{partition} at offset {header.base_offset}"
-        raise ProtocolError(f"{where} cannot be read: {error}") from None
+    except Exception as error:  # a codec has errors of its own for bytes that are no such stream
+        target, after = TopicPartition(topic, partition), header.last_offset + 1
+        raise UnreadableRecord(
+            f"the batch of {target} at offset {header.base_offset} cannot be read: {error}; "
+            f"seek to offset {after} to pass over it",
+            target,
+            max(from_offset, header.base_offset),
+            after,
+        ) from error
     epoch = header.leader_epoch
     return [
         ConsumerRecord(
@@ -198,6 +209,35 @@ def _rest(section: bytes, pos: int, begun: int) -> tuple[int, int]:
         if shift > 70:
             raise ProtocolError("a varint of a record is longer than ten bytes")
     return value, pos + 1
+
+
+def _all_deserialized(
+    records: list[ConsumerRecord], by: Deserializers
+) -> tuple[list[ConsumerRecord], UnreadableRecord | None]:
+    """The records up to the first that fails, and the failure."""
+    done: list[ConsumerRecord] = []
+    for record in records:
+        try:
+            done.append(_deserialized(record, by))
+        except Exception as error:
+            return done, _undecodable(record, error)
+    return done, None
+
+
+def _undecodable(record: ConsumerRecord, why: Exception) -> UnreadableRecord:
+    target = TopicPartition(record.topic, record.partition)
+    failure = UnreadableRecord(
+        f"the record of {target} at offset {record.offset} cannot be deserialized; seek to offset "
+        f"{record.offset + 1} to pass over it, or correct key.deserializer or value.deserializer",
+        target,
+        record.offset,
+        record.offset + 1,
+        record.key,
+        record.value,
+        record.headers,
+    )
+    failure.__cause__ = why
+    return failure
 
 
 def _deserialized(record: ConsumerRecord, by: Deserializers) -> ConsumerRecord:

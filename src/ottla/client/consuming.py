@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
-from ottla.base.tasks import Tasks
+from ottla.base.log import logger
 from ottla.client.administration.offsets import Offsets
 from ottla.client.classic_membership import ClassicMembership
 from ottla.client.cluster import Cluster
@@ -24,6 +24,7 @@ from ottla.client.consumer_settings import (
     ConsumerSettings,
     check_consumer,
 )
+from ottla.client.errors import api_error
 from ottla.client.fetcher import Fetcher
 from ottla.client.membership import Membership, Standing
 from ottla.client.position_finder import PositionFinder
@@ -32,6 +33,9 @@ from ottla.client.retry import Deadline
 from ottla.client.serializers import deserializer
 from ottla.client.settings import AdminSettings, named_settings, read_settings, rows_of
 from ottla.client.topic_watch import TopicWatch
+from ottla.protocol.errors import ErrorCode
+
+log = logger(__name__)
 
 _KEY_DESERIALIZER: Final = "key.deserializer"
 _VALUE_DESERIALIZER: Final = "value.deserializer"
@@ -83,8 +87,9 @@ class Consuming:
         self._cluster = self._offsets.cluster
         # Joining a group may take minutes, and answers come in order: it has connections of its own.
         self._group_cluster = Cluster(self.settings)
-        self._commits = Commits(self._group_cluster, self.standing)
+        self._commits = Commits(self._group_cluster, self.standing, self._losses)
         self._listeners = Listeners()
+        self._untold: list[TopicPartition] | None = None
         self._membership: Membership | None = None
         self._watch: TopicWatch | None = None
         self._running: _Running | None = None
@@ -134,6 +139,7 @@ class Consuming:
     async def unsubscribe(self) -> None:
         """Leave the group, and read nothing."""
         await self._auto_commit_now()
+        await self._commits.drain()
         if self._membership is not None:
             owned = self.owned()
             if owned:
@@ -156,26 +162,50 @@ class Consuming:
         going = sorted(partitions)
         if commit:
             await self._auto_commit_now()
-        for each in going:
-            self.positions[each].revoking = True
-        if self._listeners.on_revoked is not None:
-            await self.call(self._listeners.on_revoked, going)
-        self._let_go(going)
+        await self._tell_leaving(self._listeners.on_revoked, going)
 
     async def lose(self, partitions: Iterable[TopicPartition]) -> None:
         """Somebody else may have these by now: no commit, and the listener hears of it."""
         gone = sorted(partitions)
-        self._let_go(gone)
-        listener = self._listeners.on_lost or self._listeners.on_revoked
-        if listener is not None and gone:
-            await self.call(listener, gone)
+        if gone:
+            await self._tell_leaving(self._listeners.on_lost or self._listeners.on_revoked, gone)
+
+    async def _tell_leaving(
+        self, listener: Listener | None, partitions: list[TopicPartition]
+    ) -> None:
+        """Tell the listener, then let go; a poll that is cancelled here leaves all as it was."""
+        going = [self.positions[each] for each in partitions]
+        for position in going:
+            position.revoking = True
+        try:
+            if listener is not None:
+                await self._tell(listener, partitions)
+        except BaseException:
+            for position in going:
+                position.revoking = False
+            raise
+        self._let_go(partitions)
 
     async def take(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these as well, and tell the listener."""
         coming = sorted(partitions)
         self.positions.assign([*self.positions, *coming])
         if self._listeners.on_assigned is not None:
-            await self.call(self._listeners.on_assigned, coming)
+            self._untold = coming
+            await self._tell_assigned()
+
+    async def _tell_assigned(self) -> None:
+        """Tell the listener of new partitions, again if the poll that did was cancelled."""
+        if self._untold is not None and self._listeners.on_assigned is not None:
+            await self._tell(self._listeners.on_assigned, self._untold)
+        self._untold = None
+
+    async def _tell(self, listener: Listener, partitions: list[TopicPartition]) -> None:
+        """A listener's mistake is logged: the group goes on, and so does whoever polls."""
+        try:
+            await self.call(listener, partitions)
+        except Exception:
+            log.exception("a rebalance listener failed", partitions=", ".join(map(str, partitions)))
 
     def _let_go(self, partitions: Iterable[TopicPartition]) -> None:
         gone = frozenset(partitions)
@@ -189,12 +219,14 @@ class Consuming:
         running = self._run()
         if self._membership is None and not self.owned():
             raise OttlaError("nothing to read: subscribe to topics or assign partitions first")
-        self._commit_sometimes(running)
+        self._commit_sometimes()
         deadline = Deadline(timeout_ms)
         while True:
             running.news.clear()
             if self._membership is not None:
+                await self._tell_assigned()
                 await self._membership.step(time.monotonic() * 1000)
+            self._follow_leaders()
             running.finder.look()
             if not self.unread:
                 self.unread = running.fetcher.collect(most)
@@ -209,6 +241,27 @@ class Consuming:
                     await running.news.wait()
             except TimeoutError:
                 pass
+
+    def _follow_leaders(self) -> None:
+        """Go back to where a leader's log parts from what was read of it (KIP-320)."""
+        for partition, position in self.positions.items():
+            diverged = position.diverged
+            if diverged is None:
+                continue
+            consumed = self.positions.consumed(self.unread)[partition]
+            self._skip_unread([partition])
+            if diverged.end_offset >= consumed.offset:
+                # Only what was fetched ahead is not there any more.
+                position.seek(consumed.offset, consumed.leader_epoch)
+            elif self.settings.auto_offset_reset != "none":
+                position.seek(diverged.end_offset, diverged.epoch)
+            else:
+                position.seek(consumed.offset, consumed.leader_epoch)
+                position.failure = api_error(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"records of {partition} from offset {diverged.end_offset} on were read and are lost: "
+                    f"its leader's log was cut there; auto.offset.reset is none, seek to go on",
+                )
 
     def refill(self, most: int) -> Callable[[], None] | None:
         """Have unread records out of what was fetched, in the thread that reads.
@@ -297,6 +350,9 @@ class Consuming:
             return self._membership.standing()
         return Standing(self.settings.group_id)
 
+    def _losses(self) -> int:
+        return 0 if self._membership is None else self._membership.losses
+
     async def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None
     ) -> None:
@@ -310,8 +366,8 @@ class Consuming:
         on_commit: Committed | None,
     ) -> None:
         """Commit without waiting; `on_commit` hears how it went."""
-        tasks = self._run().tasks
-        tasks.spawn(self._commits.commit_and_tell(self.to_commit(offsets), on_commit))
+        self._run()
+        self._commits.commit_soon(self.to_commit(offsets), on_commit)
 
     def to_commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None
@@ -321,17 +377,17 @@ class Consuming:
             return self.positions.consumed(self.unread)
         return {TopicPartition(*each): as_committed(given) for each, given in offsets.items()}
 
-    def _commit_sometimes(self, running: _Running) -> None:
+    def _commit_sometimes(self) -> None:
         now = time.monotonic()
         due = now - self._committed_at >= self.settings.auto_commit_interval_ms / 1000
         if self.settings.enable_auto_commit and due:
             self._committed_at = now
-            running.tasks.spawn(self._commits.commit_and_tell(self.to_commit(None)))
+            self._commits.commit_soon(self.to_commit(None))
 
     async def _auto_commit_now(self) -> None:
         if self.settings.enable_auto_commit and self._running is not None:
             # A failure here means that the records will be read again, by whoever gets the partition.
-            await self._commits.commit_and_tell(self.to_commit(None))
+            await self._commits.commit_or_log(self.to_commit(None))
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
@@ -383,6 +439,7 @@ class Consuming:
             pass  # no coordinator answers: it will notice that this member is gone
         finally:
             self._closed = True
+            await self._commits.close()
             if self._running is not None:
                 await self._running.close()
             await self._offsets.close()
@@ -401,12 +458,10 @@ class _Running:
         deserializers: Deserializers,
     ) -> None:
         self.news = asyncio.Event()
-        self.tasks = Tasks()
         self.finder = PositionFinder(positions, offsets, commits, settings, self.news)
         self.fetcher = Fetcher(offsets.cluster, settings, positions, deserializers, self.news)
 
     async def close(self) -> None:
         """End what runs in the background."""
         self.finder.close()
-        await self.tasks.cancel()
         await self.fetcher.close()

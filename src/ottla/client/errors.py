@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ottla.base.errors import ApiError, OttlaError
+from ottla.base.ids import TopicPartition
 from ottla.protocol.errors import ErrorCode
 
 
@@ -45,6 +46,32 @@ class RequestTimedOut(ClientError):
     """The broker did not answer in time; whether the request took effect is unknown."""
 
     retriable = True
+
+
+class UnreadableRecord(ClientError):
+    """A record, or a whole batch, that cannot be read: a deserializer failed, or the bytes are damaged.
+
+    Every poll raises it until the program seeks, to `next_offset` to pass over it. `key`, `value` and `headers` are
+    the record's bytes where a deserializer failed; `__cause__` is what it raised.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        partition: TopicPartition,
+        offset: int,
+        next_offset: int,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        headers: tuple[tuple[str, bytes | None], ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.partition = partition
+        self.offset = offset
+        self.next_offset = next_offset
+        self.key = key
+        self.value = value
+        self.headers = headers
 
 
 class UnsupportedByBroker(ClientError):

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
-from ottla.base.errors import ProtocolError
 from ottla.base.ids import TopicPartition
 from ottla.client.consumer_record import ConsumerRecord, Deserializers, read_batch
+from ottla.client.errors import UnreadableRecord
 from ottla.client.isolation import Isolation
 from ottla.protocol.records.batch import Buffer, crc_of, iter_headers
+
+
+class Taken(NamedTuple):
+    """Records of one batch, the offset and the leader epoch to go on from, and why not all could be read."""
+
+    records: list[ConsumerRecord]
+    end_offset: int
+    epoch: int
+    failure: UnreadableRecord | None = None
 
 
 class Fetched:
@@ -46,23 +56,29 @@ class Fetched:
     def __bool__(self) -> bool:
         return bool(self._batches)
 
-    def take(
-        self, from_offset: int, deserializers: Deserializers, check_crcs: bool
-    ) -> tuple[list[ConsumerRecord], int]:
-        """The records of the next batch from an offset on, and the offset behind the batch."""
+    def take(self, from_offset: int, deserializers: Deserializers, check_crcs: bool) -> Taken:
+        """The records of the next batch from an offset on, up to the first that cannot be read."""
         pos, header = self._batches.popleft()
-        after = header.last_offset + 1
+        after, epoch = header.last_offset + 1, header.leader_epoch
         if after <= from_offset:
-            return [], from_offset
+            return Taken([], from_offset, epoch)
         if check_crcs and crc_of(self._data, pos, header.size_bytes) != header.crc:
-            raise ProtocolError(
+            begin = max(from_offset, header.base_offset)
+            damaged = UnreadableRecord(
                 f"the batch of {self._target} at offset {header.base_offset} fails its checksum; "
-                f"seek to offset {after} to pass over it"
+                f"seek to offset {after} to pass over it",
+                self._target,
+                begin,
+                after,
             )
+            return Taken([], begin, epoch, damaged)
         if self._isolation.hides(self._data, pos, header):
-            return [], after
+            return Taken([], after, epoch)
         topic, partition = self._target
-        return (
-            read_batch(self._data, pos, header, topic, partition, from_offset, deserializers),
-            after,
-        )
+        try:
+            records, failure = read_batch(
+                self._data, pos, header, topic, partition, from_offset, deserializers
+            )
+        except UnreadableRecord as damaged:
+            return Taken([], damaged.offset, epoch, damaged)
+        return Taken(records, after if failure is None else failure.offset, epoch, failure)

@@ -11,15 +11,10 @@ from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
 from ottla.client.cluster import Cluster
 from ottla.client.consumer_record import ConsumerRecord, Deserializers
-from ottla.client.consumer_settings import (
-    LATEST,
-    READ_COMMITTED,
-    ConsumerSettings,
-    reset_timestamp,
-)
-from ottla.client.errors import api_error, error_code, is_retriable
+from ottla.client.consumer_settings import READ_COMMITTED, ConsumerSettings, reset_timestamp
+from ottla.client.errors import UnreadableRecord, api_error, error_code, is_retriable
 from ottla.client.fetched import Fetched
-from ottla.client.positions import NOBODY, Position, Positions
+from ottla.client.positions import NOBODY, EpochEnd, Position, Positions
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.fetch import (
     FetchPartition,
@@ -84,6 +79,9 @@ class Fetcher:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
+        if (stuck := self._positions.failure()) is not None:
+            # The same until the program seeks: what cannot be read is neither passed over nor forgotten.
+            raise stuck.with_traceback(None)
         found: list[ConsumerRecord] = []
         for partition, position in self._positions.items():
             if len(found) >= most:
@@ -103,7 +101,14 @@ class Fetcher:
                 found += part
                 at_end = position.ready_at == len(position.ready)
                 position.offset = position.ready_end if at_end else part[-1].offset + 1
+                position.epoch = position.ready_epoch
+                if at_end:
+                    position.failure = position.ready_failure
                 self._positions.served(partition)
+            elif position.failure is not None:
+                if not found:
+                    raise position.failure.with_traceback(None)
+                return
             elif position.fetched and position.offset is not None:
                 self._decode_next(position, position.offset)
             else:
@@ -111,10 +116,12 @@ class Fetcher:
 
     def _decode_next(self, position: Position, offset: int) -> None:
         fetched = position.fetched[0]
-        ready, end = fetched.take(offset, self._deserializers, self._settings.check_crcs)
-        position.ready, position.ready_at, position.ready_end = ready, 0, end
-        if not ready:
-            position.offset = end
+        taken = fetched.take(offset, self._deserializers, self._settings.check_crcs)
+        position.ready, position.ready_at, position.ready_end = taken.records, 0, taken.end_offset
+        position.ready_epoch, position.ready_failure = taken.epoch, taken.failure
+        if not taken.records:
+            position.offset, position.epoch = taken.end_offset, taken.epoch
+            position.failure = taken.failure
         if not fetched:
             # Only now: a partition without anything fetched or ready may be reset by the loop's thread.
             position.fetched.popleft()
@@ -220,8 +227,9 @@ class Fetcher:
             self._refused(partition, position, offset, data.error_code)
             return
         if data.diverging_epoch is not None and data.diverging_epoch.end_offset >= 0:
-            # The leader's log was cut behind what this consumer read (KIP-320): go on where it goes on.
-            position.seek(min(offset, data.diverging_epoch.end_offset), data.diverging_epoch.epoch)
+            if position.offset is not None and position.fetch_offset == offset:
+                end = EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                position.diverged = end
             return
         if data.preferred_read_replica >= 0:
             until_ms = self._loop.time() * 1000 + self._settings.metadata_max_age_ms
@@ -233,7 +241,17 @@ class Fetcher:
         try:
             fetched = Fetched(partition, data.records or b"", offset, aborted)
         except ProtocolError as error:
-            self._failure = ProtocolError(f"{partition} at offset {offset}: {error}")
+            if position.fetch_offset != offset:
+                return  # it has moved since
+            if position.has_unread():
+                self._ask_later(position)
+            else:
+                position.failure = UnreadableRecord(
+                    f"what the leader of {partition} sent for offset {offset} cannot be read: {error}",
+                    partition,
+                    offset,
+                    offset + 1,
+                )
             return
         if position.arrived(offset, fetched):
             position.high_watermark = data.high_watermark
@@ -247,7 +265,7 @@ class Fetcher:
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(partition, position, offset)
         elif error_code(code).retriable:
-            position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+            self._ask_later(position)
             self.refresh()
         else:
             self._failure = api_error(code, f"{partition}: {error_code(code).message}")
@@ -255,18 +273,22 @@ class Fetcher:
     def _out_of_range(self, partition: TopicPartition, position: Position, offset: int) -> None:
         if position.fetch_offset != offset:
             return  # it has moved since
-        if position.fetched or position.ready_at < len(position.ready):
-            # What was fetched before is read first; then there is time for this.
-            position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
+        if position.has_unread():
+            self._ask_later(position)
             return
         reset = reset_timestamp(self._settings.auto_offset_reset, int(time.time() * 1000))
-        if reset is None:
-            self._failure = api_error(
+        if reset is not None:
+            position.ask_reset(reset)
+        else:
+            position.failure = api_error(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{partition} has no offset {offset} any more, or not yet, and auto.offset.reset "
                 "is none; seek to another",
             )
-        position.ask_reset(LATEST if reset is None else reset)
+
+    def _ask_later(self, position: Position) -> None:
+        """Ask once more in a while; what was fetched before is read first."""
+        position.not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms
 
     def _wait_a_little(self, asked: dict[TopicPartition, tuple[Position, int]]) -> None:
         not_before_ms = self._loop.time() * 1000 + self._settings.retry_backoff_ms

@@ -24,7 +24,7 @@ class Owner(Protocol):
         """Commit if that is automatic, tell the listener, and read these no more."""
 
     async def lose(self, partitions: Iterable[TopicPartition]) -> None:
-        """The same without a commit: somebody else may have them by now."""
+        """Do the same without a commit: another member may have the partitions by now."""
 
     async def take(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these as well, and tell the listener."""
@@ -36,8 +36,16 @@ class Owner(Protocol):
 class Membership(Protocol):
     """A membership of a group."""
 
+    losses: int
+    """How often all partitions were lost: a commit begun before a loss is not repeated after it."""
+
     def standing(self) -> Standing:
-        """Who this member is, for commits."""
+        """The member that owns what the program reads, for commits.
+
+        It stays the same after the coordinator has removed this member, until `step` has told the program: a
+        commit of a stalled member must be refused. Without it such a commit would carry no member at all, and a
+        coordinator lets those pass while a group is empty.
+        """
 
     async def step(self, now_ms: float) -> None:
         """Do what the group needs done that does not wait for a broker; raises what ends the membership."""

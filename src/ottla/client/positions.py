@@ -27,6 +27,13 @@ class OffsetAndMetadata(NamedTuple):
     leader_epoch: int = -1
 
 
+class EpochEnd(NamedTuple):
+    """The last offset that a leader and a reader have in common, and its epoch (KIP-320)."""
+
+    epoch: int
+    end_offset: int
+
+
 def as_committed(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
     """An offset by itself stands for one without a note."""
     return OffsetAndMetadata(offset) if isinstance(offset, int) else offset
@@ -36,6 +43,9 @@ class Position:
     """One assigned partition."""
 
     __slots__ = (
+        "diverged",
+        "epoch",
+        "failure",
         "fetch_offset",
         "fetched",
         "high_watermark",
@@ -48,6 +58,8 @@ class Position:
         "ready",
         "ready_at",
         "ready_end",
+        "ready_epoch",
+        "ready_failure",
         "reset",
         "revoking",
         "stable_offset",
@@ -55,7 +67,13 @@ class Position:
 
     def __init__(self) -> None:
         self.offset: int | None = None
+        # The leader epoch of what was read last, for commits, and of what was fetched last, for fetches.
+        self.epoch = -1
         self.last_epoch = -1
+        # Why nothing can be read here until the program seeks; every poll raises it.
+        self.failure: OttlaError | None = None
+        # Where the leader's log parts from what was fetched; followed by the next poll, unless somebody seeks first.
+        self.diverged: EpochEnd | None = None
         self.reset: int | None = None
         self.paused = False
         self.revoking = False
@@ -65,6 +83,8 @@ class Position:
         self.ready: list[ConsumerRecord] = []
         self.ready_at = 0
         self.ready_end = 0
+        self.ready_epoch = -1
+        self.ready_failure: OttlaError | None = None
         self.not_before_ms = 0.0
         self.high_watermark: int | None = None
         self.stable_offset: int | None = None
@@ -74,7 +94,7 @@ class Position:
         """Go on from an offset; what was fetched is thrown away."""
         self.drop()
         self.offset = self.fetch_offset = offset
-        self.last_epoch = leader_epoch
+        self.epoch = self.last_epoch = leader_epoch
         self.reset = None
 
     def ask_reset(self, timestamp: int) -> None:
@@ -85,7 +105,8 @@ class Position:
     def drop(self) -> None:
         """Forget what was fetched and not read."""
         self.fetched.clear()
-        self.ready, self.ready_at = [], 0
+        self.ready, self.ready_at, self.ready_failure = [], 0, None
+        self.failure = self.diverged = None
         if self.offset is not None:
             self.fetch_offset = self.offset
 
@@ -95,8 +116,14 @@ class Position:
             self.offset is not None
             and not self.paused
             and not self.revoking
+            and self.failure is None
+            and self.diverged is None
             and len(self.fetched) < MOST_FETCHED
         )
+
+    def has_unread(self) -> bool:
+        """Whether something was fetched that no poll has returned yet."""
+        return bool(self.fetched) or self.ready_at < len(self.ready)
 
     def arrived(self, requested_offset: int, fetched: Fetched) -> bool:
         """Keep what was fetched; false if the position has moved since it was asked for."""
@@ -145,6 +172,13 @@ class Positions:
         """Serve this one last the next time."""
         self._by_partition[partition] = self._by_partition.pop(partition)
 
+    def failure(self) -> OttlaError | None:
+        """Why one of them, that is neither paused nor leaving, cannot be read on."""
+        for position in self._by_partition.values():
+            if position.failure is not None and not position.paused and not position.revoking:
+                return position.failure
+        return None
+
     def lost(self) -> list[TopicPartition]:
         """Those without a position, that nobody has asked to look up yet."""
         return [
@@ -166,12 +200,12 @@ class Positions:
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """How far each partition was read; records in `unread` were returned but not seen yet."""
         found = {
-            partition: OffsetAndMetadata(position.offset)
+            partition: OffsetAndMetadata(position.offset, "", position.epoch)
             for partition, position in self._by_partition.items()
             if position.offset is not None
         }
         for record in unread:
             where = TopicPartition(record.topic, record.partition)
             if where in found and record.offset < found[where].offset:
-                found[where] = OffsetAndMetadata(record.offset)
+                found[where] = OffsetAndMetadata(record.offset, "", record.leader_epoch)
         return found

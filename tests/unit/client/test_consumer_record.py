@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.base.errors import ProtocolError
 from ottla.client.consumer_record import ConsumerRecord, Deserializers, read_batch
+from ottla.client.errors import UnreadableRecord
 from ottla.protocol.records.batch import pack_batch, parse_header
 from ottla.protocol.records.builder import build_batch, encode_records
 from ottla.protocol.records.record import Record
@@ -24,7 +24,9 @@ records = st.builds(
 
 def read(batch: bytes, from_offset: int = 0, **by: object) -> list[ConsumerRecord]:
     header = parse_header(batch)
-    return read_batch(batch, 0, header, "t", 3, from_offset, Deserializers(**by))  # type: ignore[arg-type]
+    records, failure = read_batch(batch, 0, header, "t", 3, from_offset, Deserializers(**by))  # type: ignore[arg-type]
+    assert failure is None
+    return records
 
 
 @given(st.lists(records, max_size=70), st.sampled_from(range(5)))
@@ -62,14 +64,14 @@ def test_deserializers_are_not_asked_about_null() -> None:
 def test_garbage_is_refused_and_never_crashes(section: bytes, count: int) -> None:
     batch = bytearray(build_batch([Record(value=b"x" * 60)] * count))
     batch[61 : 61 + len(section)] = section
-    with suppress(ProtocolError):
+    with suppress(UnreadableRecord):
         read(bytes(batch))
 
 
 def test_a_section_that_ends_early_is_refused() -> None:
     batch = bytes(build_batch([Record(value=b"x" * 60)]))
     header = parse_header(batch)
-    with pytest.raises(ProtocolError, match=r"t-3 at offset 0 cannot be read"):
+    with pytest.raises(UnreadableRecord, match=r"t-3 at offset 0 cannot be read"):
         read_batch(batch[:70], 0, header, "t", 3, 0, Deserializers())
 
 

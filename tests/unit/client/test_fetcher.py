@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ottla.base.errors import ApiError, ProtocolError
+from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.client.async_consumer import AsyncConsumer
+from ottla.client.errors import UnreadableRecord
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.apis.fetch import (
     EpochEndOffset,
@@ -43,6 +44,7 @@ class Partition:
 
     def __init__(self, *records: bytes) -> None:
         self.records = records
+        self.epoch = -1
         self.asked: list[tuple[int, int]] = []
         self.faults: list[PartitionData | Callable[[], PartitionData]] = []
 
@@ -56,7 +58,9 @@ class Partition:
         return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
 
     def data(self, offset: int) -> PartitionData:
-        found = batch(offset, *self.records[offset:]) if offset < len(self.records) else b""
+        values = [Record(value=value) for value in self.records[offset:]]
+        built = build_batch(values, base_offset=offset, leader_epoch=self.epoch) if values else b""
+        found = bytes(built)
         return PartitionData(high_watermark=len(self.records), records=found)
 
 
@@ -165,7 +169,10 @@ def test_broken_records_are_told_with_their_place() -> None:
         broken[16] = 1  # a message format of long ago
         partition.faults = [PartitionData(records=bytes(broken))]
         async with reading(partition) as (consumer, _):
-            with pytest.raises(ProtocolError, match="t-0 at offset 0: no batch at position 0"):
+            with pytest.raises(
+                UnreadableRecord,
+                match="t-0 sent for offset 0 cannot be read: no batch at position 0",
+            ):
                 await values(consumer, 1)
 
     run(story())

@@ -154,7 +154,7 @@ def test_a_reader_of_committed_records_sees_what_the_consumer_sees(steps, start)
     fetched, expected = Fetched(TopicPartition("t", 0), bytes(log), 0, aborted), []
     while fetched:
         expected += [
-            r.value for r in fetched.take(0, Deserializers(), True)[0] if r.offset >= start
+            r.value for r in fetched.take(0, Deserializers(), True).records if r.offset >= start
         ]
     for limit_bytes in (1, 10_000):
         parts = read_all(log, start, limit_bytes, aborted[::-1])
