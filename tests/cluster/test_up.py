@@ -77,6 +77,28 @@ def test_a_cluster_comes_goes_and_comes_back(tmp_path: Path, ups: list[Up]) -> N
     assert ups[1].interrupt() == 0
 
 
+def test_a_killed_broker_is_started_again_by_the_command_that_is_shown(
+    tmp_path: Path, ups: list[Up]
+) -> None:
+    ups.append(Up(tmp_path, "--brokers", "2"))
+    _, second = ups[0].bootstrap().split(",")
+    wait_for(lambda: "Ctrl-C" in ups[0].said, "the whole greeting")
+    [pid] = re.findall(rf"{second}, pid (\d+), metrics on http://127.0.0.1:\d+/", ups[0].said)
+    [kill] = re.findall(r"^    (kill .*)$", ups[0].said, re.MULTILINE)
+    assert kill == f"kill -9 {pid}"
+    subprocess.run(kill, shell=True, check=True)
+    wait_for(lambda: "broker 2 has ended" in ups[0].said, "the news of its end")
+    [*_, again] = re.findall(r"^  (/\S+ broker .*)$", ups[0].said, re.MULTILINE)
+    with subprocess.Popen(
+        again.split(), cwd="/", env={"PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, text=True
+    ) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline() == f"ottla broker 2 ready on {second}\n"
+        broker.terminate()
+    assert ups[0].interrupt() == 0
+    assert ups[0].said.endswith("ottla stopped\n")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable
 from typing import cast
 
@@ -85,7 +86,7 @@ class _Request(asyncio.Protocol):
         self._transport.close()
 
 
-async def serve(host: str, port: int, health: Health) -> asyncio.Server:
-    """Open the listener."""
+async def serve(bound: list[socket.socket], health: Health) -> list[asyncio.Server]:
+    """Answer at sockets that are bound."""
     loop = asyncio.get_running_loop()
-    return await loop.create_server(lambda: _Request(health), host, port, reuse_address=True)
+    return [await loop.create_server(lambda: _Request(health), sock=each) for each in bound]

@@ -22,5 +22,7 @@ def serve(settings: Settings, on_ready: Callable[[Node], None]) -> int:
 
 
 def print_ready(node: Node) -> None:
-    """The one line that scripts wait for."""
-    print(node.ready_line, flush=True)
+    """The line that scripts wait for, and one that says where the metrics are."""
+    metrics = node.metrics_address
+    more = [] if metrics is None else [f"metrics on http://{metrics}/metrics"]
+    print("\n".join([node.ready_line, *more]), flush=True)

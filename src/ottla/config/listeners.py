@@ -53,6 +53,10 @@ class Listeners(Kind[tuple[Listener, ...]]):
         return Listener(found[1].upper(), found[2].strip("[]"), int(found[3]))
 
 
+BESIDE_THE_BROKER: Final = Address("127.0.0.1", -1)
+"""On this machine alone, on a port that goes with the broker's."""
+
+
 class OptionalAddress(Kind[Address | None]):
     """host:port, or nothing."""
 
@@ -72,6 +76,21 @@ class OptionalAddress(Kind[Address | None]):
 
     def allowed(self) -> str:
         return "host:port, or empty for none"
+
+
+class AddressBesideBroker(OptionalAddress):
+    """host:port, the word auto, or nothing."""
+
+    __slots__ = ()
+
+    def parse(self, text: str) -> Address | None:
+        return BESIDE_THE_BROKER if text.strip().lower() == "auto" else super().parse(text)
+
+    def text(self, value: Address | None) -> str:
+        return "auto" if value == BESIDE_THE_BROKER else super().text(value)
+
+    def allowed(self) -> str:
+        return "auto, host:port, or empty for none"
 
 
 class Pairs(Kind[tuple[tuple[str, str], ...]]):

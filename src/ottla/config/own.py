@@ -3,22 +3,29 @@
 from dataclasses import dataclass
 
 from ottla.config.kinds import OneOf
-from ottla.config.listeners import Address, OptionalAddress
-from ottla.config.setting import setting
+from ottla.config.listeners import (
+    BESIDE_THE_BROKER,
+    Address,
+    AddressBesideBroker,
+    OptionalAddress,
+)
+from ottla.config.setting import Synonym, setting
 
 PREFIX = "ottla."
+
+HTTP_LISTENER = Synonym(
+    "ottla.http.listener",
+    None,
+    OptionalAddress(),
+    lambda address: address,
+    "The name of ottla.metrics.listener before version 0.1.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnConfig:
     """What is ottla's own."""
 
-    http_listener: Address | None = setting(  # noqa: RUF009 - it declares a field
-        "ottla.http.listener",
-        None,
-        OptionalAddress(),
-        doc="Serves /metrics and /health at this host:port; empty serves neither.",
-    )
     log_format: str = setting(
         "ottla.log.format",
         "console",
@@ -32,6 +39,14 @@ class OwnConfig:
         OneOf("debug", "info", "warning", "error"),
         importance="low",
         doc="Leaves out of the broker's own log whatever is below this level.",
+    )
+    metrics_listener: Address | None = setting(  # noqa: RUF009 - it declares a field
+        "ottla.metrics.listener",
+        BESIDE_THE_BROKER,
+        AddressBesideBroker(),
+        synonyms=(HTTP_LISTENER,),
+        doc="Serves /metrics and /health at this host:port; auto takes 127.0.0.1 and the broker's port plus 100, "
+        "or a free one if that is taken; empty serves neither.",
     )
     produce_validation: str = setting(
         "ottla.produce.validation",

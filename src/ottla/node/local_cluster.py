@@ -23,6 +23,7 @@ from ottla.node.ensemble import LocalEnsemble
 from ottla.protocol.apis.describe_cluster import DescribeClusterRequest
 
 _READY: Final = "ready on "
+_METRICS: Final = "metrics on "
 _POLL_S: Final = 0.02
 _START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 30.0
@@ -41,6 +42,8 @@ class LocalBroker:
     directory: Path
     port: int
     bootstrap: str = ""
+    metrics: str = ""
+    settings: dict[str, str] = field(default_factory=dict, repr=False)
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -53,14 +56,26 @@ class LocalBroker:
         """Whether the process is alive."""
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that was started last."""
+        return None if self.process is None else self.process.pid
+
+    @property
+    def arguments(self) -> list[str]:
+        """What `ottla` is told so that this broker runs, on its port once it has one."""
+        port = self.bootstrap.rpartition(":")[2] or str(self.port)
+        sets = [part for pair in self.settings.items() for part in ("--set", "=".join(pair))]
+        where = ["--port", port, "--data-dir", str(self.directory.absolute())]
+        return ["broker", *where, *sets]
+
     def launch(self, settings: Mapping[str, str]) -> None:
         """Start the process, without waiting until it serves."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        sets = [part for pair in settings.items() for part in ("--set", "=".join(pair))]
-        command = [sys.executable, "-m", "ottla", "broker", "--port", str(self.port)]
+        self.settings = dict(settings)
         with self.log_file.open("wb") as output:
             self.process = subprocess.Popen(
-                [*command, "--data-dir", str(self.directory), *sets],
+                [sys.executable, "-m", "ottla", *self.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -76,6 +91,7 @@ class LocalBroker:
             ready = [line for line in lines if line.startswith("ottla broker") and _READY in line]
             if ready:
                 self.bootstrap = ready[-1].rpartition(_READY)[2]
+                self.metrics = next((line for line in lines if line.startswith(_METRICS)), "")
                 return
             if not alive or time.monotonic() > deadline:
                 why = "is not ready" if alive else "ended"

@@ -15,7 +15,6 @@ from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition, id_text
 from ottla.base.log import logger
 from ottla.base.tasks import Tasks
-from ottla.broker import http
 from ottla.broker.apis import APIS_BY_KEY
 from ottla.broker.context import Broker
 from ottla.broker.dispatch import Dispatcher
@@ -46,6 +45,7 @@ from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
 from ottla.coordination.transactions.room import Room
 from ottla.node.hand_over import HandOver
 from ottla.node.metrics import watch_coordinators, watch_gauges
+from ottla.node.metrics_page import serve_metrics
 from ottla.node.sockets import advertised_host, bind
 from ottla.node.tree import open_home
 from ottla.protocol.errors import ErrorCode
@@ -89,7 +89,7 @@ class Node:
         self._metadata: Metadata | None = None
         self._logs: Logs | None = None
         self._server: Server | None = None
-        self._http: asyncio.Server | None = None
+        self._http: list[asyncio.Server] = []
         self._partitions: Partitions | None = None
         self._peers: Peers | None = None
         self._hand_over: HandOver | None = None
@@ -110,7 +110,11 @@ class Node:
         broker = await self._assemble(tree, logs, membership)
         await self._appear(broker)
         self._server = self._make_server(broker)
-        await self._start_http()
+        self._http = await serve_metrics(
+            self._settings.ottla.metrics_listener,
+            self._settings.server.listeners[0].port,
+            self._health,
+        )
         self._run_beside(broker)
         for listener, bound in sockets:
             await self._server.listen(bound, listener)
@@ -118,7 +122,8 @@ class Node:
             broker.elections, broker.controller, broker.peers, broker.metadata, self._live
         )
         self._ready = True
-        log.info("broker ready", node=self._node_id, address=self.bootstrap)
+        metrics = self.metrics_address or "none"
+        log.info("broker ready", node=self._node_id, address=self.bootstrap, metrics=metrics)
 
     async def _assemble(self, tree: Tree, logs: Logs, membership: Membership) -> Broker:
         """Build everything that requests are made of, from the logs up; nobody outside knows of it yet."""
@@ -195,8 +200,8 @@ class Node:
         self._ready = False
         if self._hand_over is not None:
             await self._hand_over()
-        if self._http is not None:
-            self._http.close()
+        for page in self._http:
+            page.close()
         if self._server is not None:
             await self._server.stop()
         await self._tasks.cancel()
@@ -237,12 +242,12 @@ class Node:
         return self._settings.storage.log_dirs
 
     @property
-    def http_address(self) -> str | None:
+    def metrics_address(self) -> str | None:
         """Where /metrics and /health are served, if they are."""
-        if self._http is None:
+        listener = self._settings.ottla.metrics_listener
+        if listener is None or not self._http:
             return None
-        host = self._settings.ottla.http_listener
-        return f"{host.host if host else ''}:{self._http.sockets[0].getsockname()[1]}"
+        return str(listener._replace(port=self._http[0].sockets[0].getsockname()[1]))
 
     def _bind(self) -> list[tuple[str, socket.socket]]:
         """Bind every listener, so that the ports are known before the broker registers itself."""
@@ -396,16 +401,6 @@ class Node:
         metadata.subscribe(transactions.apply)
         await transactions.apply(metadata.image, _everything(metadata.image))
         return transactions
-
-    async def _start_http(self) -> None:
-        address = self._settings.ottla.http_listener
-        if address is None:
-            return
-        try:
-            self._http = await http.serve(address.host, address.port, self._health)
-        except OSError as failure:
-            # Clients matter more than those who watch them.
-            log.warning("no metrics", address=address, reason=failure.strerror)
 
     def _health(self) -> dict[str, object]:
         dirs = self._logs.dirs if self._logs is not None else []

@@ -34,6 +34,8 @@ QUICK_SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
     "log.segment.delete.delay.ms": "1000",
+    # A test talks to its broker as clients do.
+    "ottla.metrics.listener": "",
 }
 
 

@@ -1,9 +1,13 @@
 """The command line, as a person meets it."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -110,22 +114,79 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("ottla broker: no usable log directory: ")
 
 
-def test_up_shows_what_to_try_and_keeps_its_data_here(tmp_path: Path) -> None:
-    command = [str(OTTLA), "up", *PORT_ZERO, "--set", "ottla.http.listener=localhost:0"]
+def test_what_up_shows_works_in_another_terminal(tmp_path: Path) -> None:
+    command = [str(OTTLA), "up", *PORT_ZERO]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
         shown = [up.stdout.readline()]
         while "Ctrl-C" not in shown[-1]:
             shown.append(up.stdout.readline())
             assert shown[-1], shown
+        producer, consumer, topics, python = [line for line in shown if line.startswith(" " * 4)]
+        assert pasted(producer) == ""
+        assert "hello" in pasted(topics)
+        assert pasted(python) == ""
+        assert pasted(consumer.rstrip() + " --max-messages 2") == "hello, ottla\n" * 2
+        [metrics] = [line.split()[1] for line in shown if line.startswith("  metrics ")]
+        with urllib.request.urlopen(metrics, timeout=10) as page:
+            assert b"ottla_connections" in page.read()
         up.send_signal(signal.SIGINT)
         assert up.wait(20) == 0
-    bootstrap = shown[0].split()[-1]
-    text = "".join(shown)
-    assert f"kafka-console-producer --bootstrap-server {bootstrap} --topic hello" in text
-    assert f"bootstrap_servers='{bootstrap}'" in text
-    assert "http://localhost:" in text
+        assert up.stdout.read() == "ottla stopped\n"
     assert (tmp_path / "ottla-data" / "meta.properties").exists()
+
+
+def pasted(line: str) -> str:
+    """What a line prints in a terminal that knows nothing of where ottla is installed."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", line.strip()],
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, (line, done.stderr)
+    return done.stdout
+
+
+def test_the_metrics_are_a_hundred_ports_above_the_broker_or_where_there_is_room(
+    tmp_path: Path,
+) -> None:
+    port = port_with_room_above()
+    with broker_on(port, tmp_path / "first") as (ready, metrics):
+        assert ready == f"ottla broker 1 ready on localhost:{port}\n"
+        assert metrics == f"metrics on http://127.0.0.1:{port + 100}/metrics\n"
+    with (
+        socket.create_server(("127.0.0.1", port + 100)),
+        broker_on(port, tmp_path / "second") as (_, metrics),
+    ):
+        found = re.fullmatch(r"metrics on http://127.0.0.1:(\d+)/metrics\n", metrics)
+        assert found is not None
+        assert int(found[1]) != port + 100
+
+
+def port_with_room_above() -> int:
+    """A free port whose hundredth neighbour is free as well."""
+    for _ in range(100):
+        with socket.create_server(("localhost", 0)) as free, suppress(OSError, OverflowError):
+            port: int = free.getsockname()[1]
+            with socket.create_server(("127.0.0.1", port + 100)):
+                return port
+    raise AssertionError("no two free ports are a hundred apart")
+
+
+@contextmanager
+def broker_on(port: int, data: Path) -> Iterator[tuple[str, str]]:
+    """A broker's two lines, while it runs."""
+    command = [str(OTTLA), "broker", "--port", str(port), "--data-dir", str(data)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as broker:
+        assert broker.stdout is not None
+        yield broker.stdout.readline(), broker.stdout.readline()
+        broker.terminate()
 
 
 def test_up_wants_at_least_one_broker() -> None:

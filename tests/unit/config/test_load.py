@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from ottla.base.errors import ConfigError
-from ottla.config.listeners import Address, Listener
+from ottla.config.listeners import BESIDE_THE_BROKER, Address, Listener
 from ottla.config.load import environment_name, load, tell_ignored
 from ottla.config.table import TABLE
 
@@ -69,10 +69,17 @@ def test_the_environment_is_stronger_than_the_file_and_the_command_line_than_bot
 
 
 def test_ottlas_own_settings_lose_their_prefix_in_the_environment():
-    environment = {"OTTLA_HTTP_LISTENER": "127.0.0.1:9644", "OTTLA_LOG_FORMAT": "json", "PATH": "x"}
-    settings = load(environment=environment)
-    assert settings.ottla.http_listener == Address("127.0.0.1", 9644)
+    environment = {"OTTLA_METRICS_LISTENER": "127.0.0.1:9644", "OTTLA_LOG_FORMAT": "json"}
+    settings = load(environment={**environment, "PATH": "x"})
+    assert settings.ottla.metrics_listener == Address("127.0.0.1", 9644)
     assert settings.ottla.log_format == "json"
+
+
+def test_the_old_name_of_the_metrics_listener_still_works():
+    assert load().ottla.metrics_listener == BESIDE_THE_BROKER
+    assert load(assignments=["ottla.http.listener="]).ottla.metrics_listener is None
+    settings = load(environment={"OTTLA_HTTP_LISTENER": "0.0.0.0:8082"})
+    assert settings.ottla.metrics_listener == Address("0.0.0.0", 8082)
 
 
 def test_no_two_settings_share_an_environment_variable():

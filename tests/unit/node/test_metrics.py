@@ -25,7 +25,7 @@ class Watched:
     def __init__(self, start: Brokers, **settings: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self.broker = start({"ottla.http.listener": f"127.0.0.1:{self.port}", **settings})
+        self.broker = start({"ottla.metrics.listener": f"127.0.0.1:{self.port}", **settings})
 
     def page(self, path: str) -> tuple[int, str]:
         try:
@@ -105,7 +105,7 @@ def test_a_lost_directory_is_shown(own_broker: Brokers, tmp_path: Path) -> None:
 
 def test_a_broker_without_a_page_serves_all_the_same(own_broker: Brokers) -> None:
     first = Watched(own_broker)
-    second = own_broker({"ottla.http.listener": f"127.0.0.1:{first.port}"})
+    second = own_broker({"ottla.metrics.listener": f"127.0.0.1:{first.port}"})
     with closing(Client(second.bootstrap)) as client:
         assert client.produce(client.new_topic()) == 0
     assert "no metrics" in second.log

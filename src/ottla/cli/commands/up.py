@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import threading
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
+from ottla.cli.installed import command, python
 from ottla.cli.serving import serve
 from ottla.cli.settings import add_setting_arguments, load_settings
 
 if TYPE_CHECKING:
-    from ottla.node.local_cluster import LocalCluster
+    from ottla.node.local_cluster import LocalBroker, LocalCluster
     from ottla.node.node import Node
 
 SUMMARY = "Start ottla on this machine and show what to try."
@@ -29,7 +31,6 @@ _DEFAULTS = {
     # A person who tries things out starts one consumer and does not want to wait for a second.
     "group.initial.rebalance.delay.ms": "0",
     "log.dirs": "ottla-data",
-    "ottla.http.listener": "localhost:8082",
     "ottla.log.level": "warning",
 }
 
@@ -67,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.brokers < 1:
         raise OttlaError(f"--brokers {arguments.brokers}: a cluster has at least one broker")
     if arguments.brokers == 1:
-        return serve(load_settings(arguments, None, _DEFAULTS), _greet)
+        code = serve(load_settings(arguments, None, _DEFAULTS), _greet)
+        print("ottla stopped", flush=True)
+        return code
     return _run_cluster(arguments)
 
 
@@ -96,6 +99,7 @@ def _run_cluster(arguments: argparse.Namespace) -> int:
     finally:
         print("stopping ...", flush=True)
         cluster.stop(lambda line: print(f"  {line}", flush=True))
+    print("ottla stopped", flush=True)
     return 0
 
 
@@ -121,19 +125,37 @@ def _watch(cluster: LocalCluster, stopping: threading.Event) -> None:
         for broker in cluster.ended():
             if broker.number not in told:
                 told.add(broker.number)
-                print(f"broker {broker.number} has ended; see {broker.log_file}", flush=True)
+                print(
+                    f"broker {broker.number} has ended; see {broker.log_file}. This starts it again:\n"
+                    f"  {_again(broker)}",
+                    flush=True,
+                )
+
+
+def _again(broker: LocalBroker) -> str:
+    """The command that starts a broker again, in a terminal of its own."""
+    return f"{command('ottla')} {shlex.join(broker.arguments)}"
 
 
 def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
     bootstrap = cluster.bootstrap
-    first = cluster.brokers[0].bootstrap
+    first, *_, last = cluster.brokers
+    topics, producer = command("kafka-topics"), command("kafka-console-producer")
     lines = [
         f"ottla cluster of {len(cluster.brokers)} ready on {bootstrap}",
         "",
-        "  Try it, and kill a broker while it runs:",
-        f"    kafka-topics --bootstrap-server {first} --create --topic hello",
-        f"    kafka-console-producer --bootstrap-server {bootstrap} --topic hello",
-        f"    kafka-topics --bootstrap-server {bootstrap} --describe",
+        *(
+            f"  broker {broker.number}    {broker.bootstrap}, pid {broker.pid}, {broker.metrics}"
+            for broker in cluster.brokers
+        ),
+        "",
+        "  Try it in another terminal, and kill a broker while it runs:",
+        f"    {topics} --bootstrap-server {first.bootstrap} --create --if-not-exists --topic hello",
+        f"    echo 'hello, ottla' | {producer} --bootstrap-server {bootstrap} --topic hello",
+        f"    kill -9 {last.pid}",
+        f"    {topics} --bootstrap-server {first.bootstrap} --describe --topic hello",
+        f"  and start broker {last.number} again:",
+        f"    {_again(last)}",
         "",
         f"  ZooKeeper   {cluster.ensemble.connect}",
         f"  data        {os.path.relpath(directory)}",
@@ -144,21 +166,21 @@ def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
 
 def _greet(node: Node) -> None:
     bootstrap = node.bootstrap
+    producer, consumer = command("kafka-console-producer"), command("kafka-console-consumer")
     lines = [
         node.ready_line,
         "",
         "  Any Kafka client can use it now. Try, in another terminal:",
-        f"    echo 'hello, ottla' | kafka-console-producer --bootstrap-server {bootstrap} --topic hello",
-        f"    kafka-console-consumer --bootstrap-server {bootstrap} --topic hello --from-beginning",
-        f"    ottla topics list --bootstrap-server {bootstrap}",
+        f"    echo 'hello, ottla' | {producer} --bootstrap-server {bootstrap} --topic hello",
+        f"    {consumer} --bootstrap-server {bootstrap} --topic hello --from-beginning",
+        f"    {command('ottla')} topics list --bootstrap-server {bootstrap}",
         "  or from Python:",
-        "    import ottla",
-        f"    with ottla.Producer(bootstrap_servers='{bootstrap}') as producer:",
-        "        producer.send('hello', b'hello, ottla')",
+        f"    {python()} -c \"import ottla; producer = ottla.Producer(bootstrap_servers='{bootstrap}');"
+        " producer.send('hello', b'hello, ottla'); producer.close()\"",
         "",
         f"  data        {', '.join(str(path) for path in node.log_dirs)}",
     ]
-    if node.http_address:
-        lines.append(f"  metrics     http://{node.http_address}/metrics and /health")
+    if node.metrics_address:
+        lines.append(f"  metrics     http://{node.metrics_address}/metrics and /health")
     lines.append("  stop        Ctrl-C")
     print("\n".join(lines), flush=True)
