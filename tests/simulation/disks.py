@@ -33,6 +33,20 @@ class Disks:
                 if directory.startswith(below) and name.endswith(suffix):
                     del data[max(0, len(data) - lost_bytes) :]
 
+    def copy_tree(self, path: str) -> dict[str, dict[str, bytes]]:
+        """Everything at and below a directory."""
+        return {
+            directory: {name: bytes(data) for name, data in files.items()}
+            for directory, files in self._directories.items()
+            if f"{directory}/".startswith(f"{path}/")
+        }
+
+    def paste(self, copy: dict[str, dict[str, bytes]]) -> None:
+        """Put a copy where it was made."""
+        for directory, files in copy.items():
+            self.make_directory(directory)
+            self._directories[directory] = {n: bytearray(data) for n, data in files.items()}
+
     def _find(self, path: str) -> bytearray | None:
         directory, _, name = path.rpartition("/")
         return self._directories.get(directory, {}).get(name)

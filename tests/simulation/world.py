@@ -69,11 +69,14 @@ class Host:
     def running(self) -> bool:
         return self.broker is not None
 
-    async def start(self) -> None:
-        """Start the process, as `Node.start` does but for the sockets."""
-        await asyncio.create_task(self._start(), context=self._context)
+    async def start(self, registrations: int = 1) -> None:
+        """Start the process, as `Node.start` does but for the sockets.
 
-    async def _start(self) -> None:
+        With more than one registration it loses its session before anybody acts on the one before.
+        """
+        await asyncio.create_task(self._start(registrations), context=self._context)
+
+    async def _start(self, registrations: int) -> None:
         settings = self._settings
         node = self._node = Node(settings, Clock(self.world.time_ns, self.world.time_ns))
         node._node_id = self.number
@@ -89,6 +92,9 @@ class Host:
         membership = Membership(self.number, cluster_id, await ensure_secret(tree))
         broker = await node._assemble(tree, logs, membership)
         await node._appear(broker)
+        for _ in range(registrations - 1):
+            self.world.forest.expire(tree.session_id)
+            await asyncio.sleep(0.1)
         self._run(node, broker)
         server = node._server = Server(Dispatcher(broker, APIS_BY_KEY), node._live)
         self.world.network.listen(self.name, lambda: server._accept("PLAINTEXT"))
@@ -118,7 +124,24 @@ class Host:
         """SIGKILL; with `lost_bytes` the machine's power fails, and the ends of logs were not on the disk."""
         await self._end(clean=False)
         if lost_bytes:
-            self.world.disks.tear(f"{self.directory}/t-", ".log", lost_bytes)
+            self.tear(lost_bytes)
+
+    def tear(self, lost_bytes: int) -> None:
+        """The ends of its logs are gone."""
+        self.world.disks.tear(f"{self.directory}/t-", ".log", lost_bytes)
+
+    def wipe(self) -> None:
+        """Its disk is replaced by an empty one."""
+        self.world.disks.remove_tree(self.directory)
+
+    def copy(self) -> dict[str, dict[str, bytes]]:
+        """What is on its disk."""
+        return self.world.disks.copy_tree(self.directory)
+
+    def restore(self, copy: dict[str, dict[str, bytes]]) -> None:
+        """Its disk is replaced by a copy that was made before."""
+        self.wipe()
+        self.world.disks.paste(copy)
 
     async def _end(self, *, clean: bool) -> None:
         node, tree, broker = self._node, self.tree, self.broker

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
-from ottla.cluster.znodes import DEFAULT_BROKER, Endpoint
+from ottla.cluster.znodes import DEFAULT_BROKER, Bound, Endpoint
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -21,16 +21,18 @@ NO_LEADER: Final = -1
 class BrokerImage(NamedTuple):
     """A broker that is registered; `epoch` is the czxid of its node.
 
-    `clean`: it stopped cleanly before, or is new. One that did not may lack the end of its logs.
+    In one `life` its disks lose nothing that it acknowledged. `incarnation` is the version of the node that every
+    registration of it writes; -1: of a build that counted no lives.
     """
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     epoch: int
-    clean: bool = True
     registered_ms: int = 0
     machine: str | None = None
+    life: int = 0
+    incarnation: int = -1
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """Where a listener of this broker can be reached; None if it has no such listener."""
@@ -40,7 +42,8 @@ class BrokerImage(NamedTuple):
 class PartitionImage(NamedTuple):
     """One partition; `partition_epoch` is the version of its state node, `zxid` when that was written.
 
-    `adding` and `removing` are what a reassignment under way does to the replicas.
+    `adding` and `removing` are what a reassignment under way does to the replicas. For `lives`, `elr` and `left` see
+    `znodes.StateNode`.
     """
 
     partition: int
@@ -52,6 +55,9 @@ class PartitionImage(NamedTuple):
     zxid: int = 0
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    lives: Mapping[int, int] = MappingProxyType({})
+    elr: tuple[int, ...] = ()
+    left: Mapping[int, Bound | None] = MappingProxyType({})
 
 
 class TopicImage(NamedTuple):

@@ -7,7 +7,7 @@ from ottla.cluster.znodes import CLUSTER_SECRET
 
 
 class Membership:
-    """One broker in one cluster; the epoch and the incarnation change with each registration.
+    """One broker in one cluster; the epoch and the incarnation change with each registration, the life seldom.
 
     `is_current` ends with the session: from then on others may lead what this broker believes to lead, until it has
     registered again and has read what became of it.
@@ -19,6 +19,7 @@ class Membership:
         "cluster_id",
         "incarnation",
         "is_current",
+        "life",
         "secret",
     )
 
@@ -28,6 +29,7 @@ class Membership:
         self.secret = secret
         self.broker_epoch = -1
         self.incarnation = -1
+        self.life = -1
         self.is_current = True
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from ottla.base.log import logger
-from ottla.cluster.registration import Registration, register_broker
+from ottla.cluster.registration import NO_PROOF, Proof, Registration, register_broker
 from ottla.cluster.tree import (
     OutcomeUnknown,
     SessionLost,
@@ -36,14 +36,16 @@ class Presence:
         tree: Tree,
         broker_id: int,
         describe: Callable[[], BrokerNode],
-        directories: Sequence[str],
+        directories: Callable[[], Sequence[str]],
         on_registered: OnRegistered,
+        proof: Proof = NO_PROOF,
     ) -> None:
         self._tree = tree
         self._broker_id = broker_id
         self._describe = describe
         self._directories = directories
         self._on_registered = on_registered
+        self._proof = proof
         self._wake = asyncio.Event()
         self._epoch = _NONE
         self._task: asyncio.Task[None] | None = None
@@ -58,6 +60,10 @@ class Presence:
             await self._wake.wait()
             self._wake.clear()
         self._task = asyncio.create_task(self._keep(), name="presence")
+
+    def look_again(self) -> None:
+        """The log directories are others than were registered: one has failed."""
+        self._wake.set()
 
     async def close(self) -> None:
         """Lets the registration be; it goes with the session."""
@@ -94,10 +100,15 @@ class Presence:
         """Makes sure of the registration; False if the tree is away, which wakes when it is back."""
         try:
             done = await register_broker(
-                self._tree, self._broker_id, self._describe(), self._directories
+                self._tree, self._broker_id, self._describe(), self._directories(), self._proof
             )
             if done.broker_epoch != self._epoch:
-                log.info("broker registered", broker=done.broker_id, epoch=done.broker_epoch)
+                log.info(
+                    "broker registered",
+                    broker=done.broker_id,
+                    epoch=done.broker_epoch,
+                    life=done.life,
+                )
                 await self._on_registered(done)
                 self._epoch = done.broker_epoch
         except (OutcomeUnknown, TreeUnavailable) as error:

@@ -134,13 +134,12 @@ def _updated(
 def _placed(placed: PartitionImage, state: PartitionImage | None) -> PartitionImage:
     """Joins where a partition is with who leads it; without a state it has no leader yet."""
     if state is None:
-        return placed._replace(isr=(), leader=NO_LEADER, leader_epoch=0, partition_epoch=-1, zxid=0)
-    return placed._replace(
-        isr=state.isr,
-        leader=state.leader,
-        leader_epoch=state.leader_epoch,
-        partition_epoch=state.partition_epoch,
-        zxid=state.zxid,
+        state = PartitionImage(0, (), (), NO_LEADER, 0, -1)
+    return state._replace(
+        partition=placed.partition,
+        replicas=placed.replicas,
+        adding=placed.adding,
+        removing=placed.removing,
     )
 
 
@@ -151,7 +150,16 @@ def _topic(path: str, data: bytes, stat: Stat) -> tuple[TopicNode, int]:
 def _state(path: str, data: bytes, stat: Stat) -> PartitionImage:
     state = znodes.decode_state(path, data)
     return PartitionImage(
-        0, (), state.isr, state.leader, state.leader_epoch, stat.version, stat.mzxid
+        0,
+        (),
+        state.isr,
+        state.leader,
+        state.leader_epoch,
+        stat.version,
+        stat.mzxid,
+        lives=state.lives,
+        elr=state.elr,
+        left=state.left,
     )
 
 
@@ -167,9 +175,11 @@ def _broker(path: str, data: bytes, stat: Stat) -> BrokerImage:
         node.endpoints,
         node.rack,
         stat.czxid,
-        node.clean,
         node.timestamp_ms,
         node.machine,
+        # Of a build that counts no lives: each registration is taken for another one.
+        -stat.czxid if node.life is None else node.life,
+        node.incarnation,
     )
 
 

@@ -27,6 +27,7 @@ from ottla.cluster.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     BrokerNode,
+    IncarnationNode,
     broker_path,
     decode_broker,
     decode_cluster_id,
@@ -40,14 +41,31 @@ from ottla.cluster.znodes import (
 log = logger(__name__)
 
 MAX_ATTEMPTS: Final = 20
+NOT_CLEAN: Final = -1
+"""In place of a broker epoch: nothing shows that the broker stopped cleanly."""
 
 
 class Registration(NamedTuple):
-    """A broker as it was registered; both numbers grow with each registration."""
+    """A broker as it was registered; epoch and incarnation grow with each registration, the life only if it ended."""
 
     broker_id: int
     broker_epoch: int
     incarnation: int
+    life: int = 0
+
+
+class Proof(NamedTuple):
+    """What a broker can show for going on with the life that it had (docs/adr/0010-lives.md).
+
+    `process` is a token that the process made up; `clean_epoch` the broker epoch that the clean-shutdown files of all
+    its directories name, -1 if they do not, or if a log is not what it was then.
+    """
+
+    process: str
+    clean_epoch: int = NOT_CLEAN
+
+
+NO_PROOF: Final = Proof("")
 
 
 class _Standing(NamedTuple):
@@ -60,7 +78,11 @@ class _Standing(NamedTuple):
 
 
 async def register_broker(
-    tree: Tree, broker_id: int, node: BrokerNode, directories: Sequence[str] = ()
+    tree: Tree,
+    broker_id: int,
+    node: BrokerNode,
+    directories: Sequence[str] = (),
+    proof: Proof = NO_PROOF,
 ) -> Registration:
     """Registers a broker and counts its incarnation in one step; ClusterError if the id is taken.
 
@@ -70,16 +92,16 @@ async def register_broker(
     `directories` are the ids of the log directories whose locks the caller holds. A registration
     that names one of them is the caller's own, left by a process that no longer runs or by a
     session that was lost: it is replaced at once, and with it what that session held as controller.
-    A registration of this very session is left as it is, so that after OutcomeUnknown it may simply
-    be asked for again.
+    A registration of this very session with these directories is left as it is, so that after
+    OutcomeUnknown it may simply be asked for again.
     """
     for _ in range(MAX_ATTEMPTS):
         standing = await _look(tree, broker_id)
-        if standing.registration and standing.registration[1].ephemeral_owner == tree.session_id:
+        if _is_done(broker_id, standing, tree.session_id, directories):
             return _registered(broker_id, standing)
         _refuse_if_taken(broker_id, standing, directories)
         try:
-            await tree.multi(_ops(broker_id, node, directories, standing))
+            await tree.multi(_ops(broker_id, node, directories, proof, standing, tree.session_id))
         except MultiFailed as failed:
             log.info("registration overtaken", broker=broker_id, by=failed)
     raise ClusterError(
@@ -142,18 +164,33 @@ async def _look(tree: Tree, broker_id: int) -> _Standing:
     return _Standing(*await tree.get_many(paths))
 
 
+def _is_done(
+    broker_id: int, standing: _Standing, session_id: int, directories: Sequence[str]
+) -> bool:
+    if standing.registration is None or standing.registration[1].ephemeral_owner != session_id:
+        return False
+    known = _known(broker_id, standing)
+    return known is not None and set(known.directories) == set(directories)
+
+
 def _registered(broker_id: int, standing: _Standing) -> Registration:
     assert standing.registration is not None
-    counted = standing.incarnation[1].version if standing.incarnation else 0
-    return Registration(broker_id, standing.registration[1].czxid, counted)
+    data, stat = standing.registration
+    node = decode_broker(broker_path(broker_id), data)
+    return Registration(broker_id, stat.czxid, node.incarnation, node.life or 0)
+
+
+def _known(broker_id: int, standing: _Standing) -> IncarnationNode | None:
+    if standing.incarnation is None:
+        return None
+    return decode_incarnation(incarnation_path(broker_id), standing.incarnation[0])
 
 
 def _refuse_if_taken(broker_id: int, standing: _Standing, directories: Sequence[str]) -> None:
     if standing.registration is None:
         return
-    before = standing.incarnation
-    known = decode_incarnation(incarnation_path(broker_id), before[0]) if before else ()
-    if not set(known) & set(directories):
+    known = _known(broker_id, standing)
+    if known is None or not set(known.directories) & set(directories):
         path, (data, _) = broker_path(broker_id), standing.registration
         first = decode_broker(path, data).endpoints[0]
         raise ClusterError(
@@ -164,20 +201,51 @@ def _refuse_if_taken(broker_id: int, standing: _Standing, directories: Sequence[
 
 
 def _ops(
-    broker_id: int, node: BrokerNode, directories: Sequence[str], standing: _Standing
+    broker_id: int,
+    node: BrokerNode,
+    directories: Sequence[str],
+    proof: Proof,
+    standing: _Standing,
+    session_id: int,
 ) -> list[Op]:
     """All of it or nothing: whoever registers in between counts the incarnation, and we fail."""
     path, incarnation = broker_path(broker_id), incarnation_path(broker_id)
-    marker = encode_incarnation(node.timestamp_ms, directories)
+    before = standing.incarnation
+    count = 0 if before is None else before[1].version + 1
+    kept = _kept_life(_known(broker_id, standing), directories, proof, before)
+    # The count of registrations: no earlier life had it, whichever build wrote the node in between.
+    life = count if kept is None else kept
+    marker = encode_incarnation(
+        node.timestamp_ms, IncarnationNode(tuple(directories), life, proof.process)
+    )
     ops: list[Op] = []
-    if standing.incarnation is None:
+    if before is None:
         ops.append(Create(incarnation, marker))
     else:
-        ops.append(Set(incarnation, marker, standing.incarnation[1].version))
+        ops.append(Set(incarnation, marker, before[1].version))
     if standing.registration is not None:
         ops.append(Delete(path))
-        ops += _depose(standing, standing.registration[1].ephemeral_owner)
-    return [*ops, Create(path, encode_broker(node), ephemeral=True)]
+        owner = standing.registration[1].ephemeral_owner
+        ops += [] if owner == session_id else _depose(standing, owner)
+    goes_on = kept is not None or before is None
+    registered = node._replace(life=life, incarnation=count, clean=goes_on)
+    return [*ops, Create(path, encode_broker(registered), ephemeral=True)]
+
+
+def _kept_life(
+    known: IncarnationNode | None,
+    directories: Sequence[str],
+    proof: Proof,
+    before: tuple[bytes, Stat] | None,
+) -> int | None:
+    """The life that goes on, if the proof is good: all that was acknowledged in it is still there.
+
+    Only registrations write the incarnation's node, so its mzxid is the broker epoch of the last one.
+    """
+    if known is None or before is None or set(known.directories) != set(directories):
+        return None
+    same_process = bool(proof.process) and known.process == proof.process
+    return known.life if same_process or proof.clean_epoch == before[1].mzxid else None
 
 
 def _depose(standing: _Standing, session_id: int) -> list[Op]:

@@ -6,9 +6,9 @@ Data that cannot be read raises ClusterError, which names the path.
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from ottla.base.errors import ClusterError
@@ -114,8 +114,9 @@ class Endpoint(NamedTuple):
 class BrokerNode(NamedTuple):
     """What a broker says of itself.
 
-    Two fields are ottla's own. `clean`: it stopped cleanly before, or is new. `machine`: the name of the host it
-    runs on, whatever addresses it is reached by: replicas keep apart where no racks are named.
+    Four fields are ottla's own. `machine`: the name of the host it runs on, whatever addresses it is reached by:
+    replicas keep apart where no racks are named. `life` and `incarnation` are those of the registration (None, -1: of
+    a build that counted no lives); `clean` tells the controller of such a build that the life goes on.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -123,6 +124,16 @@ class BrokerNode(NamedTuple):
     timestamp_ms: int
     clean: bool = True
     machine: str | None = None
+    life: int | None = None
+    incarnation: int = -1
+
+
+class IncarnationNode(NamedTuple):
+    """What outlives a broker's registration: the log directories, the life and the process that registered last."""
+
+    directories: tuple[str, ...]
+    life: int | None = None
+    process: str = ""
 
 
 class TopicNode(NamedTuple):
@@ -134,13 +145,24 @@ class TopicNode(NamedTuple):
     removing: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
+Bound: TypeAlias = tuple[int, int]
+"""The last leader epoch of a log, and where it ends: the greater of two logs has all that is committed in the other."""
+
+
 class StateNode(NamedTuple):
-    """Who leads a partition, and who is in sync."""
+    """Who leads a partition, who is in sync, and who may hold what is committed (docs/adr/0010-lives.md).
+
+    `lives` names the life of each member of `isr` and `elr`. Replicas that `left` the ISR hold nothing committed behind
+    their bound; None: no leader has told it yet.
+    """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     controller_epoch: int
+    lives: Mapping[int, int] = MappingProxyType({})
+    elr: tuple[int, ...] = ()
+    left: Mapping[int, Bound | None] = MappingProxyType({})
 
 
 class ProducerIdBlock(NamedTuple):
@@ -170,6 +192,8 @@ def encode_broker(node: BrokerNode) -> bytes:
         fields["rack"] = node.rack
     if node.machine is not None:
         fields["machine"] = node.machine
+    if node.life is not None:
+        fields |= {"life": node.life, "incarnation": node.incarnation}
     return _dump(fields)
 
 
@@ -179,24 +203,41 @@ def decode_broker(path: str, data: bytes) -> BrokerNode:
     def read(fields: dict[str, Any]) -> BrokerNode:
         protocols = fields["listener_security_protocol_map"]
         endpoints = tuple(_endpoint(text, protocols) for text in fields["endpoints"])
-        clean = bool(fields.get("clean", True))
-        timestamp_ms = int(fields["timestamp"])
-        return BrokerNode(endpoints, fields.get("rack"), timestamp_ms, clean, fields.get("machine"))
+        return BrokerNode(
+            endpoints,
+            fields.get("rack"),
+            int(fields["timestamp"]),
+            bool(fields.get("clean", True)),
+            fields.get("machine"),
+            _number(fields.get("life")),
+            int(fields.get("incarnation", -1)),
+        )
 
     return _load(path, data, read)
 
 
-def encode_incarnation(timestamp_ms: int, directories: Sequence[str] = ()) -> bytes:
-    """Writes when a broker registered last, and by the ids of its log directories which one it is.
+def encode_incarnation(timestamp_ms: int, node: IncarnationNode) -> bytes:
+    """Writes when a broker registered last, which one it is, and in which life; the node's version is the count."""
+    fields: dict[str, object] = {
+        "version": 1,
+        "timestamp": str(timestamp_ms),
+        "directories": list(node.directories),
+    }
+    if node.life is not None:
+        fields |= {"life": node.life, "process": node.process}
+    return _dump(fields)
 
-    The count is the version of the node.
-    """
-    return _dump({"version": 1, "timestamp": str(timestamp_ms), "directories": list(directories)})
 
+def decode_incarnation(path: str, data: bytes) -> IncarnationNode:
+    """Reads which broker registered last, and in which life; a build that counted no lives wrote none."""
 
-def decode_incarnation(path: str, data: bytes) -> tuple[str, ...]:
-    """Reads the ids of the log directories of the broker that registered last."""
-    return _load(path, data, lambda fields: tuple(map(str, fields.get("directories", ()))))
+    def read(fields: dict[str, Any]) -> IncarnationNode:
+        directories = tuple(map(str, fields.get("directories", ())))
+        return IncarnationNode(
+            directories, _number(fields.get("life")), str(fields.get("process", ""))
+        )
+
+    return _load(path, data, read)
 
 
 def encode_topic(node: TopicNode) -> bytes:
@@ -229,16 +270,21 @@ def decode_topic(path: str, data: bytes) -> TopicNode:
 
 
 def encode_state(node: StateNode) -> bytes:
-    """Writes a partition's state."""
-    return _dump(
-        {
-            "controller_epoch": node.controller_epoch,
-            "leader": node.leader,
-            "version": 1,
-            "leader_epoch": node.leader_epoch,
-            "isr": list(node.isr),
-        }
-    )
+    """Writes a partition's state; Kafka's tools, and older builds, do not look at the last three fields."""
+    fields: dict[str, object] = {
+        "controller_epoch": node.controller_epoch,
+        "leader": node.leader,
+        "version": 1,
+        "leader_epoch": node.leader_epoch,
+        "isr": list(node.isr),
+    }
+    if node.lives:
+        fields["lives"] = {str(broker): life for broker, life in node.lives.items()}
+    if node.elr:
+        fields["elr"] = list(node.elr)
+    if node.left:
+        fields["left"] = {str(broker): bound for broker, bound in node.left.items()}
+    return _dump(fields)
 
 
 def decode_state(path: str, data: bytes) -> StateNode:
@@ -250,6 +296,9 @@ def decode_state(path: str, data: bytes) -> StateNode:
             int(fields["leader_epoch"]),
             _ids(fields["isr"]),
             int(fields["controller_epoch"]),
+            {int(broker): int(life) for broker, life in fields.get("lives", {}).items()},
+            _ids(fields.get("elr", [])),
+            {int(broker): _bound(bound) for broker, bound in fields.get("left", {}).items()},
         )
 
     return _load(path, data, read)
@@ -348,6 +397,14 @@ def _unreadable(path: str, why: str) -> ClusterError:
 
 def _ids(values: list[Any]) -> tuple[int, ...]:
     return tuple(map(int, values))
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _bound(value: list[Any] | None) -> Bound | None:
+    return None if value is None else (int(value[0]), int(value[1]))
 
 
 def _moves(fields: dict[str, list[Any]] | None) -> dict[int, tuple[int, ...]]:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
-from uuid import UUID
 
-from ottla.base.errors import ApiError, ClusterError
+from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
-from ottla.client.errors import ClientError
 from ottla.cluster import znodes
+from ottla.cluster.image import NO_LEADER
 from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
 from ottla.cluster.tree import Check, Delete, MultiFailed, Op, Set
 from ottla.config.live import LiveSettings
 from ottla.controller.controller import Controller
 from ottla.controller.isr import IsrResult, WantedIsr, decide_isrs
+from ottla.controller.last_resort import unclean as unclean_state
 from ottla.controller.leaders import (
-    LogEnd,
-    NewState,
+    Ends,
+    Policy,
     Undecided,
     after_change,
     election_error,
     hand_over,
     preferred,
-    unclean_leaders,
 )
 from ottla.controller.reassignment import Move, MoveResult, decide_completions, decide_moves
+from ottla.controller.replica_ends import ReplicaEnds
 from ottla.controller.requests import Decision
-from ottla.protocol.apis.replica_ends import ReplicaEndsRequest, TopicPartitions
+from ottla.controller.states import NewState, fences
 from ottla.protocol.errors import ErrorCode
 
 log = logger(__name__)
@@ -47,57 +48,66 @@ class Elections:
     ) -> None:
         self._controller = controller
         self._metadata = metadata
-        self._peers = peers
         self._settings = settings
+        self.ends = ReplicaEnds(peers, lambda: metadata.image)
+        self._undecided: list[Undecided] = []
 
-    async def settle(self) -> int:
+    async def settle(self, *, is_patient: bool = False) -> int:
         """Give every partition the leader and the ISR that the registered brokers allow; how many changed.
 
-        ClusterError if replicas that have to be asked first could not be: try again soon.
+        Where replicas have to be asked first, that goes on beside: `ends.on_answer` tells when to settle again. With
+        `is_patient` nobody is elected uncleanly yet.
         """
-        ends: dict[tuple[UUID, int], dict[int, LogEnd]] = {}
+        policy = self._policy(is_patient=is_patient)
+        ends = self.ends.known(self._undecided)
         undecided: list[Undecided] = []
 
         def decide() -> Iterable[NewState]:
             undecided.clear()
-            for each in after_change(self._metadata.image, self._may_be_unclean, ends):
+            for each in after_change(self._metadata.image, policy, ends):
                 if isinstance(each, NewState):
                     yield each
                 else:
                     undecided.append(each)
 
         changed = await self._write_all(decide)
+        self._undecided = undecided
         if undecided:
-            await self._ask_ends(undecided, ends)
-            changed += await self._write_all(decide)
-        if undecided:
-            raise ClusterError(
-                f"{len(undecided)} partitions have no leader until their last replicas in sync have all said how far"
-                " they are"
-            )
+            self.ends.ask(undecided)
+        else:
+            self.ends.forget()
         return changed
 
     async def alter_isrs(
         self, broker_id: int, broker_epoch: int, wanted: Sequence[WantedIsr]
     ) -> Sequence[IsrResult]:
         """Grant a leader the ISRs that it asks for, or say why not."""
+        results: list[IsrResult] = []
+        for start in range(0, len(wanted), _STATES_PER_STEP):
+            some = wanted[start : start + _STATES_PER_STEP]
+            results += await self._controller.carry_out(
+                partial(self._decide_isrs, broker_id, broker_epoch, some)
+            )
+        return results
 
-        def decide() -> Decision[IsrResult]:
-            broker = self._metadata.image.brokers.get(broker_id)
-            if broker is None or broker.epoch != broker_epoch:
-                raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
-            decided = list(decide_isrs(self._metadata.image, broker_id, wanted))
-            ops = [self._op(state) for _, state in decided if state is not None]
-            return Decision(ops, [result for result, _ in decided])
-
-        return await self._controller.carry_out(decide)
+    def _decide_isrs(
+        self, broker_id: int, broker_epoch: int, wanted: Sequence[WantedIsr]
+    ) -> Decision[IsrResult]:
+        image = self._metadata.image
+        broker = image.brokers.get(broker_id)
+        if broker is None or broker.epoch != broker_epoch:
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
+        decided = list(decide_isrs(image, broker_id, wanted, self._policy()))
+        ops = self._ops([state for _, state in decided if state is not None])
+        return Decision(ops, [result for result, _ in decided])
 
     async def shut_down(self, broker_id: int, broker_epoch: int) -> int:
         """Move away what a broker leads before it stops; how much nobody else can lead."""
         broker = self._metadata.image.brokers.get(broker_id)
         if broker is None or broker.epoch != broker_epoch:
             raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
-        await self._write_all(lambda: hand_over(self._metadata.image, broker_id))
+        policy = self._policy()
+        await self._write_all(lambda: hand_over(self._metadata.image, broker_id, policy))
         return sum(
             partition.leader == broker_id
             for topic in self._metadata.image.topics.values()
@@ -126,24 +136,52 @@ class Elections:
     async def elect(
         self, wanted: Sequence[TopicPartition], *, unclean: bool
     ) -> dict[TopicPartition, ErrorCode]:
-        """Elect the preferred leaders of partitions, or with `unclean` any leader for those that have none."""
+        """Elect the preferred leaders of partitions, or with `unclean` the furthest for those that have none."""
         asked = set(wanted)
         before = {tp: election_error(self._metadata.image, tp, unclean=unclean) for tp in asked}
         able = {tp for tp, error in before.items() if error is ErrorCode.NONE}
         if unclean:
-            await self._write_all(lambda: unclean_leaders(self._metadata.image, able))
-        else:
-            await self._write_all(
-                lambda: preferred(
-                    self._metadata.image,
-                    lambda topic, each: TopicPartition(topic.name, each.partition) in able,
-                )
+            ends = await self.ends.learn(self._unled(able))
+            await self._write_all(lambda: self._unclean(able, ends))
+            unled = {
+                TopicPartition(each.topic.name, each.partition.partition)
+                for each in self._unled(able)
+            }
+            return before | dict.fromkeys(unled, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+        policy = self._policy()
+        await self._write_all(
+            lambda: preferred(
+                self._metadata.image,
+                lambda topic, each: TopicPartition(topic.name, each.partition) in able,
+                policy,
             )
+        )
         return before
+
+    def _unled(self, wanted: Iterable[TopicPartition]) -> list[Undecided]:
+        """Those that nobody leads still."""
+        image = self._metadata.image
+        found = []
+        for tp in wanted:
+            topic, partition = image.topics.get(tp.topic), image.partition(*tp)
+            is_unled = election_error(image, tp, unclean=True) is ErrorCode.NONE
+            if topic is not None and partition is not None and is_unled:
+                found.append(Undecided(topic, partition))
+        return found
+
+    def _unclean(self, wanted: Iterable[TopicPartition], ends: Ends) -> Iterator[NewState]:
+        for topic, partition in self._unled(wanted):
+            known = ends.get((topic.topic_id, partition.partition), {})
+            state = unclean_state(self._metadata.image, topic, partition, known)
+            if isinstance(state, NewState):
+                yield state
 
     async def prefer(self) -> int:
         """Give partitions back to their preferred leaders; how many."""
-        return await self._write_all(lambda: preferred(self._metadata.image, lambda *_: True))
+        policy = self._policy()
+        return await self._write_all(
+            lambda: preferred(self._metadata.image, lambda *_: True, policy)
+        )
 
     async def bury(self, broker_id: int, broker_epoch: int) -> bool:
         """Remove the registration of a broker that is known to be dead, in the life in which it was seen.
@@ -174,7 +212,7 @@ class Elections:
 
             def step() -> Decision[NewState]:
                 states = list(islice(decide(), _STATES_PER_STEP))
-                return Decision([self._op(state) for state in states], states)
+                return Decision(self._ops(states), states)
 
             written = await self._controller.carry_out(step)
             for state in written:
@@ -190,35 +228,26 @@ class Elections:
             if len(written) < _STATES_PER_STEP:
                 return changed
 
+    def _ops(self, states: Sequence[NewState]) -> list[Op]:
+        """The writes, behind checks that nobody whom a new leader relies on has registered since."""
+        relied = {each for state in states if state.leader != NO_LEADER for each in state.isr}
+        return [*fences(self._metadata.image, relied), *map(self._op, states)]
+
     def _op(self, state: NewState) -> Op:
         path = znodes.state_path(state.topic.name, state.partition.partition)
-        node = znodes.StateNode(state.leader, state.leader_epoch, state.isr, self._controller.epoch)
-        return Set(path, znodes.encode_state(node), state.partition.partition_epoch)
+        data = znodes.encode_state(state.node(self._controller.epoch))
+        return Set(path, data, state.partition.partition_epoch)
+
+    def _policy(self, *, is_patient: bool = False) -> Policy:
+        return Policy(self._min_isr, self._never if is_patient else self._may_be_unclean)
+
+    def _min_isr(self, topic: str) -> int:
+        overrides = self._metadata.image.topic_config(topic)
+        return self._settings.log_config(overrides).min_insync_replicas
+
+    def _never(self, topic: str) -> bool:
+        return False
 
     def _may_be_unclean(self, topic: str) -> bool:
         overrides = self._metadata.image.topic_config(topic)
         return self._settings.log_config(overrides).unclean_leader_election_enable
-
-    async def _ask_ends(
-        self, undecided: Sequence[Undecided], ends: dict[tuple[UUID, int], dict[int, LogEnd]]
-    ) -> None:
-        """Learn how far the replicas are; one that does not answer leaves its partitions undecided."""
-        asked: dict[int, dict[UUID, list[int]]] = {}
-        for topic, partition in undecided:
-            for broker_id in partition.isr:
-                topics = asked.setdefault(broker_id, {})
-                topics.setdefault(topic.topic_id, []).append(partition.partition)
-        for broker_id, topics in asked.items():
-            request = ReplicaEndsRequest(
-                topics=[TopicPartitions(topic_id=t, partitions=p) for t, p in topics.items()]
-            )
-            try:
-                answer = await self._peers.ask(broker_id, request)
-            except (ClientError, ApiError, ClusterError) as failure:
-                log.warning("replica not asked", broker=broker_id, reason=str(failure))
-                continue
-            for told in answer.topics:
-                for end in told.partitions:
-                    if end.error_code == ErrorCode.NONE:
-                        known = ends.setdefault((told.topic_id, end.partition), {})
-                        known[broker_id] = end.last_epoch, end.end_offset

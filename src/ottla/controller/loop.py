@@ -20,6 +20,7 @@ from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
 from ottla.cluster.tree import SessionState
 from ottla.config.live import LiveSettings
+from ottla.controller import metrics
 from ottla.controller.controller import Controller
 from ottla.controller.elections import Elections
 from ottla.controller.watchdog import Watchdog
@@ -27,6 +28,8 @@ from ottla.controller.watchdog import Watchdog
 log = logger(__name__)
 
 _RETRY_S: Final = 0.1
+_PAUSE_S: Final = 1.0
+"""After a failure that nobody foresaw."""
 
 
 class ControllerLoop:
@@ -52,6 +55,8 @@ class ControllerLoop:
         self._watchdog = Watchdog(peers, leader_waits, self._suspect)
         self._wake = asyncio.Event()
         self._wake.set()
+        self._patient_until_ms = 0
+        elections.ends.on_answer = self._wake.set
         metadata.subscribe(self._changed)
         metadata.tree.watch_session(self._session_changed)
 
@@ -66,8 +71,14 @@ class ControllerLoop:
                     log.info("cluster not settled yet", reason=str(failure))
                     await asyncio.sleep(_RETRY_S)
                     self._wake.set()
+                except Exception:  # nobody else would look after the cluster
+                    metrics.LOOP_FAILURES.value += 1
+                    log.exception("the controller's loop failed, and goes on")
+                    await asyncio.sleep(_PAUSE_S)
+                    self._wake.set()
         finally:
             await self._watchdog.close()
+            await self._elections.ends.close()
 
     async def _wait(self) -> None:
         interval = self._settings.now.replication.leader_imbalance_check_interval_seconds
@@ -98,7 +109,7 @@ class ControllerLoop:
         if image.controller_id < 0 or (image.controller_id == me and not self._is_active()):
             await self._become_controller(None if image.controller_id < 0 else me)
         if self._is_active():
-            await self._elections.settle()
+            await self._elections.settle(is_patient=self._now_ms() < self._patient_until_ms)
             await self._elections.complete_moves()
         self._watch()
 
@@ -106,25 +117,15 @@ class ControllerLoop:
         return self._controller.is_active
 
     async def _become_controller(self, instead_of: int | None) -> None:
-        if await self._controller.elect(self._now_ms(), instead_of=instead_of):
-            await self._wait_for_the_others()
-
-    async def _wait_for_the_others(self) -> None:
-        """After an outage in which every session ended, give the brokers of the last ISRs time to come back.
-
-        Nobody who is here was there before, so nobody knows better than the tree who was in sync.
-        """
-        deadline_ms = self._now_ms() + self._session_timeout_ms
-        while self._missing() and self._now_ms() < deadline_ms:
-            if not self._all_are_new():
-                return
-            log.info("waiting for brokers that were in sync", missing=sorted(self._missing()))
-            self._wake.clear()
-            try:
-                async with asyncio.timeout((deadline_ms - self._now_ms()) / 1000):
-                    await self._wake.wait()
-            except TimeoutError:
-                return
+        if not await self._controller.elect(self._now_ms(), instead_of=instead_of):
+            return
+        if self._all_are_new() and self._missing():
+            # After an outage in which every session ended, brokers that were in sync have time to come back, before
+            # others lead uncleanly where that is allowed.
+            self._patient_until_ms = self._now_ms() + self._session_timeout_ms
+            patience_s = self._session_timeout_ms / 1000
+            asyncio.get_running_loop().call_later(patience_s, self._wake.set)
+            log.info("brokers that were in sync are missing", missing=sorted(self._missing()))
 
     def _all_are_new(self) -> bool:
         """Whether everybody registered after the last change of any partition: nobody was there all the time."""

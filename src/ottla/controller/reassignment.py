@@ -7,15 +7,15 @@ and one that is overtaken by another, goes back to the replicas of before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.cluster import znodes
 from ottla.cluster.image import NO_LEADER, Image, PartitionImage, TopicImage
 from ottla.cluster.tree import Op, Set
-from ottla.controller.leaders import is_sound
 from ottla.controller.requests import Decision
+from ottla.controller.states import current_lives, fences, is_settled
 from ottla.protocol.errors import ErrorCode
 
 
@@ -50,7 +50,7 @@ def decide_moves(
             results.append(MoveResult(move.topic, move.partition, code, refused.message or None))
         else:
             results.append(MoveResult(move.topic, move.partition))
-    return Decision(list(_ops(changed, controller_epoch)), results)
+    return Decision(_ops(image, changed, controller_epoch), results)
 
 
 def decide_completions(image: Image, controller_epoch: int) -> Decision[MoveResult]:
@@ -61,10 +61,10 @@ def decide_completions(image: Image, controller_epoch: int) -> Decision[MoveResu
         for partition in topic.partitions
         if is_moving(partition)
         and set(_target(partition)) <= set(partition.isr)
-        and _is_settled(image, partition)
+        and is_settled(image, partition)
     ]
     results = [MoveResult(topic.name, before.partition) for topic, before, _ in changed]
-    return Decision(list(_ops(changed, controller_epoch)), results)
+    return Decision(_ops(image, changed, controller_epoch), results)
 
 
 def is_moving(partition: PartitionImage) -> bool:
@@ -131,7 +131,13 @@ def _placed(
     When one leaves, another leader epoch begins, as in Kafka: should it be back at once with an empty log, a fetch that
     it sent before says nothing of what it holds now.
     """
-    moved = partition._replace(replicas=replicas, adding=adding, removing=removing)
+    moved = partition._replace(
+        replicas=replicas,
+        adding=adding,
+        removing=removing,
+        elr=tuple(each for each in partition.elr if each in replicas),
+        left={each: bound for each, bound in partition.left.items() if each in replicas},
+    )
     isr = tuple(each for each in partition.isr if each in replicas)
     if not isr:
         raise ApiError(
@@ -139,42 +145,65 @@ def _placed(
         )
     is_led = partition.leader != NO_LEADER
     if isr == partition.isr and (not is_led or set(partition.replicas) <= set(replicas)):
+        if len(partition.replicas) == 1 and is_settled(image, partition):
+            # The only replica was believed whatever life it is in; from now on others may go another way.
+            return moved._replace(lives=current_lives(image, isr))
         return moved
-    if not _is_settled(image, partition):
+    if not is_settled(image, partition):
         raise ApiError(
             ErrorCode.LEADER_NOT_AVAILABLE, "who leads the partition is being settled; try again"
         )
     leader = partition.leader
     if leader not in replicas:
         leader = next(each for each in replicas if each in isr)
-    return moved._replace(isr=isr, leader=leader, leader_epoch=partition.leader_epoch + 1)
-
-
-def _is_settled(image: Image, partition: PartitionImage) -> bool:
-    """Whether the partition's state tells of all brokers that have come and gone.
-
-    To write it anew for another reason would make them look as if they had been there all the time.
-    """
-    return partition.leader != NO_LEADER and all(
-        each in image.brokers and is_sound(image, partition, each) for each in partition.isr
+    return moved._replace(
+        isr=isr,
+        leader=leader,
+        leader_epoch=partition.leader_epoch + 1,
+        lives={**partition.lives, **current_lives(image, isr)},
     )
 
 
 def _ops(
-    changed: Iterable[tuple[TopicImage, PartitionImage, PartitionImage]], controller_epoch: int
-) -> Iterator[Op]:
+    image: Image,
+    changed: Iterable[tuple[TopicImage, PartitionImage, PartitionImage]],
+    controller_epoch: int,
+) -> list[Op]:
     """One write for each topic, and one for each state that changes with it."""
     topics: dict[str, tuple[TopicImage, dict[int, PartitionImage]]] = {}
+    ops: list[Op] = []
+    relied: set[int] = set()
     for topic, before, after in changed:
         topics.setdefault(topic.name, (topic, {}))[1][after.partition] = after
-        if (before.leader_epoch, before.isr) != (after.leader_epoch, after.isr):
-            state = znodes.StateNode(after.leader, after.leader_epoch, after.isr, controller_epoch)
+        if _stated(before) != _stated(after):
+            relied.update(after.isr)
             path = znodes.state_path(topic.name, after.partition)
-            yield Set(path, znodes.encode_state(state), before.partition_epoch)
+            data = znodes.encode_state(_state(after, controller_epoch))
+            ops.append(Set(path, data, before.partition_epoch))
     for topic, moved in topics.values():
         partitions = [moved.get(each.partition, each) for each in topic.partitions]
         node = topic_node(topic, partitions)
-        yield Set(znodes.topic_path(topic.name), znodes.encode_topic(node), topic.version)
+        ops.append(Set(znodes.topic_path(topic.name), znodes.encode_topic(node), topic.version))
+    return [*fences(image, relied), *ops]
+
+
+def _stated(partition: PartitionImage) -> tuple[object, ...]:
+    """What a partition's state node says of it."""
+    led = partition.leader, partition.leader_epoch, partition.isr
+    return *led, partition.lives, partition.elr, partition.left
+
+
+def _state(partition: PartitionImage, controller_epoch: int) -> znodes.StateNode:
+    members = (*partition.isr, *partition.elr)
+    return znodes.StateNode(
+        partition.leader,
+        partition.leader_epoch,
+        partition.isr,
+        controller_epoch,
+        {each: life for each, life in partition.lives.items() if each in members},
+        partition.elr,
+        partition.left,
+    )
 
 
 def topic_node(topic: TopicImage, partitions: Sequence[PartitionImage]) -> znodes.TopicNode:

@@ -22,6 +22,7 @@ from ottla.controller.placement import place_partitions, place_topic
 from ottla.controller.reassignment import topic_node
 from ottla.controller.refusals import refused_setting
 from ottla.controller.requests import Decision, NewPartitions, NewTopic, TopicRef, TopicResult
+from ottla.controller.states import current_lives, fences
 from ottla.protocol.errors import ErrorCode
 
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
@@ -56,7 +57,7 @@ def decide_create(
         start += result.partitions
         ops += written
         results.append(result)
-    return Decision(ops, results)
+    return Decision(_fenced(now.image, ops), results)
 
 
 def decide_delete(now: Circumstances, references: Sequence[TopicRef]) -> Decision[TopicResult]:
@@ -105,7 +106,12 @@ def decide_partitions(
             results.append(TopicResult(request.name, ErrorCode(error.code), error.message))
         else:
             results.append(TopicResult(request.name, partitions=request.total))
-    return Decision(ops, results)
+    return Decision(_fenced(now.image, ops), results)
+
+
+def _fenced(image: Image, ops: list[Op]) -> list[Op]:
+    """New partitions name the lives of their replicas: none of them may have ended by the time of the write."""
+    return [*fences(image, image.brokers), *ops] if ops else ops
 
 
 def _limit_partitions(counts: Iterable[int]) -> None:
@@ -174,7 +180,13 @@ def _new_partitions(
 ) -> Iterator[Op]:
     states = {
         replicas: znodes.encode_state(
-            znodes.StateNode(replicas[0], 0, replicas, now.controller_epoch)
+            znodes.StateNode(
+                replicas[0],
+                0,
+                replicas,
+                now.controller_epoch,
+                current_lives(now.image, replicas),
+            )
         )
         for replicas in set(placed)
     }

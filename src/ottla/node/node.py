@@ -8,7 +8,7 @@ import resource
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from ottla.base.clock import Clock
 from ottla.base.errors import ApiError
@@ -29,7 +29,7 @@ from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
 from ottla.cluster.presence import Presence
 from ottla.cluster.producer_ids import ProducerIds
-from ottla.cluster.registration import Registration
+from ottla.cluster.registration import NOT_CLEAN, Proof, Registration
 from ottla.cluster.tree import SessionState, Tree
 from ottla.cluster.znodes import BrokerNode, Endpoint
 from ottla.config.dynamic import Overlay
@@ -95,8 +95,6 @@ class Node:
         self._hand_over: HandOver | None = None
         self._opened = False
         self._ready = False
-        # Whether the logs hold all that was acknowledged: the last stop was clean, or there is nothing yet.
-        self._is_sound = True
 
     async def start(self) -> None:
         """Come up in an order in which nothing is promised that is not there yet."""
@@ -137,7 +135,6 @@ class Node:
         await metadata.open()
         partitions.open(metadata.image)
         self._opened = True
-        self._is_sound = logs.previous_broker_epoch >= 0 or not len(logs)
         metadata.subscribe(partitions.apply)
         groups = await self._coordinate_groups(metadata, partitions, membership)
         producer_ids = ProducerIds(tree, self._node_id)
@@ -281,8 +278,7 @@ class Node:
             self._endpoints,
             self._settings.server.broker_rack,
             self._now_ms(),
-            self._is_sound,
-            socket.gethostname(),
+            machine=socket.gethostname(),
         )
 
     def _apply_settings(self, image: Image, delta: Delta) -> None:
@@ -299,10 +295,9 @@ class Node:
         async def registered(registration: Registration) -> None:
             broker.membership.broker_epoch = registration.broker_epoch
             broker.membership.incarnation = registration.incarnation
-            # Should the registration be lost while we run, nothing of the logs will be.
-            self._is_sound = True
+            broker.membership.life = registration.life
             await broker.metadata.refreshed()
-            # The controller may have been faster: what it gave us looked like the leadership of a life before this.
+            # The controller may have been faster: what it gave us looked like the leadership of another life.
             await broker.metadata.told_again(broker.partitions.unclaimed())
             broker.membership.is_current = True
             await broker.controller.elect(self._now_ms())
@@ -311,11 +306,19 @@ class Node:
             if state is SessionState.LOST:
                 broker.membership.is_current = False
 
-        dirs = broker.logs.dirs
-        directories = [id_text(each.directory_id) for each in dirs if each.offline is None]
+        def directories() -> list[str]:
+            dirs = broker.logs.dirs
+            return [id_text(each.directory_id) for each in dirs if each.offline is None]
+
         tree = broker.metadata.tree
         tree.watch_session(heard)
-        self._presence = Presence(tree, self._node_id, self._description, directories, registered)
+        clean_epoch = broker.logs.previous_broker_epoch
+        if broker.partitions.is_missing_logs:
+            clean_epoch = NOT_CLEAN
+        proof = Proof(uuid4().hex, clean_epoch)
+        self._presence = Presence(
+            tree, self._node_id, self._description, directories, registered, proof
+        )
         await self._presence.open()
 
     async def _coordinate_groups(

@@ -20,6 +20,7 @@ from ottla.protocol.apis.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerState,
+    LeftEnd,
     PartitionData,
     TopicData,
 )
@@ -69,6 +70,7 @@ class IsrChanges:
             return
         self._refused_ms.pop(partition, None)
         proposal = leadership.expansion(partition.high_watermark, self._epochs())
+        proposal = proposal or leadership.news_of_who_left(*partition.end)
         if proposal is not None:
             self._propose(partition, proposal)
 
@@ -95,13 +97,18 @@ class IsrChanges:
                 continue
             end = partition.log.end_offset
             proposal = leadership.shrinking(end, epochs, lag_ms, now_ms)
+            proposal = proposal or leadership.news_of_who_left(*partition.end)
             if proposal is not None:
                 self._propose(partition, proposal)
 
     def _propose(self, partition: Partition, proposal: Proposal) -> None:
-        log.info(
-            "ISR proposed", partition=partition.tp, isr=proposal.members, was=partition.placed.isr
-        )
+        if proposal.left_end is None:
+            log.info(
+                "ISR proposed",
+                partition=partition.tp,
+                isr=proposal.members,
+                was=partition.placed.isr,
+            )
         self._proposed[partition] = proposal
         self._wake.set()
 
@@ -137,6 +144,7 @@ class IsrChanges:
                         for each, epoch in proposal.isr
                     ],
                     partition_epoch=proposal.partition_epoch,
+                    left_end=_left_end(proposal),
                 )
             )
         member = self._peers.membership
@@ -158,7 +166,11 @@ class IsrChanges:
             error = errors.get((partition.topic_id, partition.tp.partition))
             if self._proposed.get(partition) == proposal:
                 del self._proposed[partition]
-            if error == ErrorCode.NONE:
+            if error == ErrorCode.NONE and proposal.left_end is not None:
+                if partition.leadership is not None:
+                    # A controller of a build that keeps no bounds writes nothing, and no image would end it.
+                    partition.leadership.refused(proposal)
+            elif error == ErrorCode.NONE:
                 grown = len(proposal.isr) > len(partition.placed.isr)
                 (metrics.ISR_EXPANDS if grown else metrics.ISR_SHRINKS).value += 1
             elif error not in _OVERTAKEN and partition.leadership is not None:
@@ -168,3 +180,8 @@ class IsrChanges:
 
     def _epochs(self) -> dict[int, int]:
         return {broker_id: broker.epoch for broker_id, broker in self._image().brokers.items()}
+
+
+def _left_end(proposal: Proposal) -> LeftEnd | None:
+    end = proposal.left_end
+    return None if end is None else LeftEnd(last_epoch=end[0], end_offset=end[1])

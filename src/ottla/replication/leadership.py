@@ -15,16 +15,21 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ottla.cluster.image import PartitionImage
+from ottla.cluster.znodes import Bound
 
 _UNKNOWN = -1
 
 
 class Proposal(NamedTuple):
-    """The ISR a leader asks the controller for: (broker id, broker epoch) of each member, and what it is based on."""
+    """The ISR a leader asks the controller for: (broker id, broker epoch) of each member, and what it is based on.
+
+    `left_end`: what our log held when we knew that state; nobody who had left the ISR by then holds more that counts.
+    """
 
     isr: tuple[tuple[int, int], ...]
     leader_epoch: int
     partition_epoch: int
+    left_end: Bound | None = None
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -74,6 +79,7 @@ class Leadership:
         "_followers",
         "_me",
         "_placed",
+        "_told_epoch",
         "pending",
         "start_offset",
         "tells_at_once",
@@ -87,6 +93,8 @@ class Leadership:
         self.pending: Proposal | None = None
         # Where the log began when records were deleted last: a follower that does not know it would bring them back.
         self.trimmed_to = _UNKNOWN
+        # The partition epoch in which we told last what those hold who have left.
+        self._told_epoch = _UNKNOWN
         # Whether followers that wait want to hear when the high watermark moves, and not only of records.
         self.tells_at_once = False
         self._followers = {each: Follower(now_ms) for each in placed.replicas if each != me}
@@ -112,9 +120,12 @@ class Leadership:
         now_ms: int,
         log_start_offset: int = _UNKNOWN,
     ) -> bool:
-        """A follower fetches from `offset` on; False if this broker is no replica, or an earlier life of one."""
+        """A follower fetches from `offset` on; False if this broker is no replica, or an earlier life of one.
+
+        One that has not registered is in no life yet that the tree knows of: what it holds does not count.
+        """
         follower = self._followers.get(broker_id)
-        if follower is None or broker_epoch < follower.broker_epoch:
+        if follower is None or broker_epoch < max(follower.broker_epoch, 0):
             return False
         follower.broker_epoch = broker_epoch
         follower.start_offset = log_start_offset
@@ -170,6 +181,22 @@ class Leadership:
         }
         return self._propose(set(self._placed.isr) - lagging, epochs) if lagging else None
 
+    def news_of_who_left(self, last_epoch: int, end_offset: int) -> Proposal | None:
+        """Say, once for each state that asks, what those hold at most who left: our log has all that is committed.
+
+        Without it no controller could know, after an outage of everybody, that the partition went on without them.
+        """
+        placed = self._placed
+        if self.pending is not None or self._told_epoch == placed.partition_epoch:
+            return None
+        if None not in placed.left.values():
+            return None
+        self._told_epoch = placed.partition_epoch
+        isr = tuple((each, _UNKNOWN) for each in placed.isr)
+        epochs = placed.leader_epoch, placed.partition_epoch
+        self.pending = Proposal(isr, *epochs, (last_epoch, end_offset))
+        return self.pending
+
     def refused(self, proposal: Proposal) -> None:
         """The controller will not have it: go on from what is confirmed."""
         if self.pending == proposal:
@@ -197,8 +224,9 @@ class Leadership:
         return self.pending
 
     def _epoch_of(self, broker_id: int, epochs: Mapping[int, int]) -> int:
-        """The epoch a member fetched under; for those never heard of, and for us, the registered one."""
+        """The epoch a member fetched under, ours as registered; unknown for one that has not been heard of.
+
+        Such a one can only stay: the controller sees by its life whether it may.
+        """
         follower = self._followers.get(broker_id)
-        if follower is None or follower.broker_epoch == _UNKNOWN:
-            return epochs.get(broker_id, _UNKNOWN)
-        return follower.broker_epoch
+        return epochs.get(broker_id, _UNKNOWN) if follower is None else follower.broker_epoch

@@ -107,6 +107,8 @@ class Partition:
             self.leadership.adopt(placed, now_ms)
             if self.is_under_min_isr:
                 self._fail_committed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            if None in placed.left.values():
+                self._watch.caught_up(self)
         self.advance_high_watermark()
         self._settle_trims()
         self.wake()
@@ -120,6 +122,12 @@ class Partition:
     def syncs_every_batch(self) -> bool:
         """Whether an acknowledged batch must survive a power cut."""
         return self.log.syncs_every_batch
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The last leader epoch of the log, and where it ends."""
+        log = self.log
+        return log.epochs.epoch_of(log.end_offset - 1), log.end_offset
 
     @property
     def high_watermark(self) -> int:
@@ -243,7 +251,13 @@ class Partition:
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether fewer replicas are in sync than an acks=all write needs."""
+        """Whether fewer replicas are in sync than an acks=all write needs.
+
+        Always so while there are eligible leaders outside of the ISR: they are eligible because nothing is committed
+        without them (KIP-966), whatever this broker's settings say.
+        """
+        if self.placed.elr:
+            return True
         needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
         return len(self.placed.isr) < needed
 

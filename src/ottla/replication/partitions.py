@@ -56,6 +56,8 @@ class Partitions:
         self.news = FollowerNews()
         self._topics: dict[Topic, dict[int, Partition]] = {}
         self._unopened: set[tuple[Topic, int]] = set()
+        # Whether the tree says that something was here which was not found.
+        self.is_missing_logs = False
         self._image = Image()
         self.throttle = LeaderThrottle(self._node_id, settings, now_ms)
         logs.on_offline = self.went_offline
@@ -127,6 +129,8 @@ class Partitions:
         self._image = image
         for topic in delta.deleted_topics():
             self._remove_topic(topic)
+        # Settings first: a high watermark must not move by a min.insync.replicas that is none any more.
+        self._reconfigure(self._names() if delta.broker_configs else delta.topic_configs)
         for number, (topic, placed) in enumerate(delta.changed_partitions(), 1):
             if self._node_id in placed.replicas:
                 self._place(topic, placed, existed=False)
@@ -134,7 +138,6 @@ class Partitions:
                 self._remove(self._topics.get(topic.name, {}), placed.partition)
             if number % _PARTITIONS_PER_TURN == 0:
                 await asyncio.sleep(0)
-        self._reconfigure(self._names() if delta.broker_configs else delta.topic_configs)
 
     def _placed_here(self, image: Image) -> dict[TopicPartition, UUID]:
         return {
@@ -171,6 +174,9 @@ class Partitions:
         if existed and any(log_dir.offline is not None for log_dir in self._logs.dirs):
             # An empty log in its place would take new records, and hide the old ones for ever.
             raise LogDirOffline("it is in none of the log directories that are online")
+        if existed:
+            log.warning("log not found, begun anew", partition=tp)
+            self.is_missing_logs = True
         return self._logs.create(tp, topic_id)
 
     def _remove_topic(self, topic: TopicImage) -> None:
@@ -225,16 +231,22 @@ class Partitions:
     def leads(self, placed: PartitionImage) -> bool:
         """Whether this broker leads a partition that is placed so.
 
-        Not if the leader was chosen before this broker registered: its log may have lost what it held in its last
-        life, and the controller will choose again. A partition's only replica has nobody to differ from.
+        Not if it was chosen in another life of it: its log may have lost what it held then, and the controller will
+        choose again. A partition's only replica has nobody to differ from.
         """
         if placed.leader != self._node_id:
             return False
-        return len(placed.replicas) == 1 or 0 <= self._membership.broker_epoch < placed.zxid
+        if len(placed.replicas) == 1:
+            return True
+        member = self._membership
+        if placed.lives:
+            return placed.lives.get(self._node_id) == member.life
+        # A controller of a build that counted no lives means whoever was registered when it wrote.
+        return 0 <= member.broker_epoch < placed.zxid
 
     def unclaimed(self) -> set[str]:
-        """The topics of partitions that this broker was given to lead before it knew the epoch of its own life."""
-        return {each.tp.topic for each in self if not each.is_leader and self.leads(each.placed)}
+        """The topics of partitions whose leader this broker is, or is not, since it knows which life it is in."""
+        return {each.tp.topic for each in self if each.is_leader != self.leads(each.placed)}
 
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""

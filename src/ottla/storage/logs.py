@@ -70,7 +70,8 @@ class Logs:
         # Who hears that the log of a partition is in another directory now.
         self.on_moved: Callable[[Log], None] | None = None
         self._interrupted_moves: list[tuple[TopicPartition, LogDir]] = []
-        # The broker epoch of the last clean stop of every directory, else -1 (KIP-966).
+        # The broker epoch of the last clean stop, if it was one of every directory and no log has lost anything since;
+        # else -1 (KIP-966).
         self.previous_broker_epoch = -1
 
     def __iter__(self) -> Iterator[Log]:
@@ -127,7 +128,8 @@ class Logs:
             except CorruptLog as error:
                 log_dir.fail(LogDirOffline(str(error)))
         self._check_usable()
-        self.previous_broker_epoch = min(epochs, default=-1)
+        is_whole = len(set(epochs)) == 1 and len(epochs) == len(self.dirs)
+        self.previous_broker_epoch = epochs[0] if is_whole else -1
 
     def start(self) -> None:
         """Begin the background duties on the running loop."""
@@ -242,6 +244,7 @@ class Logs:
 
     def _open_dir(self, log_dir: LogDir, known: Mapping[TopicPartition, uuid.UUID] | None) -> int:
         epoch = checkpoint.take_clean_shutdown(log_dir.path)
+        is_whole = True
         points = checkpoint.read(log_dir.path, checkpoint.RECOVERY_POINTS)
         starts = checkpoint.read(log_dir.path, checkpoint.START_OFFSETS)
         marks = checkpoint.read(log_dir.path, checkpoint.HIGH_WATERMARKS)
@@ -272,7 +275,15 @@ class Logs:
                 max(marks.get(tp, 0), opened.start_offset), opened.end_offset
             )
             opened.first_dirty_offset = cleaned.get(tp, 0)
-        return -1 if epoch is None else epoch
+            if epoch is not None and opened.end_offset < points.get(tp, 0):
+                log.warning(
+                    "log is shorter than when it was closed",
+                    partition=tp,
+                    end_offset=opened.end_offset,
+                    closed_at=points[tp],
+                )
+                is_whole = False
+        return -1 if epoch is None or not is_whole else epoch
 
     def _is_stray(
         self,

@@ -34,7 +34,7 @@ async def present(tree: Tree, directory: str = "mine") -> AsyncIterator[list[Reg
     for path in SKELETON:
         if await tree.exists(path) is None:
             await tree.create(path, make_parents=True)
-    presence = Presence(tree, 1, lambda: NODE, [directory], on_registered)
+    presence = Presence(tree, 1, lambda: NODE, lambda: [directory], on_registered)
     try:
         await presence.open()
         yield told

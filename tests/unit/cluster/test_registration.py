@@ -7,8 +7,14 @@ import pytest
 from ottla.base.errors import ClusterError
 from ottla.base.ids import parse_id
 from ottla.cluster.metadata import Metadata
-from ottla.cluster.registration import ensure_cluster_id, generate_broker_id, register_broker
-from ottla.cluster.tree import Create, Tree
+from ottla.cluster.registration import (
+    NOT_CLEAN,
+    Proof,
+    ensure_cluster_id,
+    generate_broker_id,
+    register_broker,
+)
+from ottla.cluster.tree import Create, Delete, Set, Tree
 from ottla.cluster.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -69,7 +75,7 @@ async def test_an_id_that_another_broker_has_is_refused_and_nothing_changes(
         assert await second.get(broker_path(1)) == before
         [marker] = await second.get_many([incarnation_path(1)])
         assert marker is not None
-        assert decode_incarnation(incarnation_path(1), marker[0]) == ("here",)
+        assert decode_incarnation(incarnation_path(1), marker[0]).directories == ("here",)
         assert marker[1].version == registered.incarnation
 
 
@@ -86,6 +92,64 @@ async def test_a_broker_that_holds_its_directory_replaces_what_its_last_life_lef
         assert after.incarnation == before.incarnation + 1
         assert (await reborn.get(broker_path(1)))[1].ephemeral_owner == reborn.session_id
         assert await reborn.exists(CONTROLLER) is None, "its rule ended with its last life"
+
+
+@story
+async def test_a_life_goes_on_only_by_proof(engine: Engine) -> None:
+    """A process that registers again, or a clean stop of the last registration, and each with the same directories."""
+    lives, epochs = [], []
+    for directories, process, clean in (
+        ("ab", "p1", False),
+        ("ab", "p2", False),
+        ("ba", "p2", False),
+        ("ab", "p3", True),
+        ("a", "p3", False),
+        ("ab", "p4", True),
+        ("ab", "p5", True),
+        ("ab", "", False),
+        ("ab", "", False),
+    ):
+        tree = await engine.open()
+        await _skeleton_of(tree)
+        proof = Proof(process, epochs[-1] if clean else NOT_CLEAN)
+        done = await register_broker(tree, 1, NODE, list(directories), proof)
+        lives.append(done.life)
+        epochs.append(done.broker_epoch)
+        await tree.close()
+    assert lives == [0, 1, 1, 1, 4, 5, 5, 7, 8], "the count of registrations, where one begins"
+    tree = await engine.open()
+    old_copy = Proof("p6", epochs[-2])
+    assert (await register_broker(tree, 1, NODE, ["a", "b"], old_copy)).life == 9
+    await tree.close()
+
+
+@story
+async def test_a_life_is_never_one_that_was_before_whichever_build_registered(
+    engine: Engine,
+) -> None:
+    tree = await engine.open()
+    await _skeleton_of(tree)
+    first = await register_broker(tree, 1, NODE, ["a"], Proof("p1"))
+    _, stat = await tree.get(incarnation_path(1))
+    before = b'{"version":1,"timestamp":"1","directories":["a"]}'
+    await tree.multi([Set(incarnation_path(1), before, stat.version), Delete(broker_path(1))])
+    again = await register_broker(tree, 1, NODE, ["a"], Proof("p1", first.broker_epoch))
+    assert again.life == 2
+    await tree.close()
+
+
+@story
+async def test_a_session_that_has_other_directories_registers_anew(engine: Engine) -> None:
+    """One has failed: the broker goes on with the others, in another life, and is still the controller."""
+    tree = await engine.open()
+    await _skeleton_of(tree)
+    await tree.multi([Create(CONTROLLER_EPOCH, b"1"), Create(CONTROLLER, ephemeral=True)])
+    first = await register_broker(tree, 1, NODE, ["a", "b"], Proof("p1"))
+    fewer = await register_broker(tree, 1, NODE, ["a"], Proof("p1"))
+    assert fewer.broker_epoch > first.broker_epoch
+    assert fewer.life != first.life
+    assert await tree.exists(CONTROLLER)
+    await tree.close()
 
 
 @story
@@ -140,3 +204,8 @@ async def _two(stack: AsyncExitStack, zookeeper: LocalEnsemble) -> list[Tree]:
 async def _skeleton(tree: Tree) -> None:
     for path in SKELETON:
         await tree.create(path, make_parents=True)
+
+
+async def _skeleton_of(tree: Tree) -> None:
+    if await tree.exists(SKELETON[0]) is None:
+        await _skeleton(tree)

@@ -23,7 +23,8 @@ Ids = tuple[int, ...]
 
 
 def cluster(replicas: Ids, isr: Ids, leader: int, adding: Ids = (), removing: Ids = ()) -> Image:
-    partition = PartitionImage(0, replicas, isr, leader, 4, 9, 100, adding, removing)
+    lives = dict.fromkeys(isr, 0)
+    partition = PartitionImage(0, replicas, isr, leader, 4, 9, 100, adding, removing, lives)
     brokers = {each: BrokerImage(each, (), None, 10) for each in range(1, 6)}
     topic = TopicImage("t", TOPIC, (partition,), 3)
     return advance(Image(), Changes(topics={"t": topic}, brokers=brokers))[0]
@@ -98,7 +99,7 @@ def test_a_move_of_a_partition_that_nobody_leads_can_be_cancelled() -> None:
 
 def test_nobody_leaves_while_it_is_unknown_what_the_others_hold() -> None:
     ready = cluster((2, 3, 1), (1, 2, 3), 2, (3,), (1,))
-    restarted = advance(ready, Changes(brokers={3: BrokerImage(3, (), None, 200, clean=False)}))[0]
+    restarted = advance(ready, Changes(brokers={3: BrokerImage(3, (), None, 200, life=1)}))[0]
     assert decide_completions(restarted, 2).ops == []
     assert move(restarted, cancel=True) == ErrorCode.LEADER_NOT_AVAILABLE
 

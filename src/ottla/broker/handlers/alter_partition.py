@@ -42,8 +42,14 @@ def _wanted(context: RequestContext, request: AlterPartitionRequest) -> Iterator
                 isr = tuple((m.broker_id, m.broker_epoch) for m in each.new_isr_with_epochs)
             else:
                 isr = tuple((broker_id, -1) for broker_id in each.new_isr)
+            left = each.left_end
             yield WantedIsr(
-                topic.topic_id, each.partition_index, each.leader_epoch, each.partition_epoch, isr
+                topic.topic_id,
+                each.partition_index,
+                each.leader_epoch,
+                each.partition_epoch,
+                isr,
+                None if left is None else (left.last_epoch, left.end_offset),
             )
 
 

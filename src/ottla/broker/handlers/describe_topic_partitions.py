@@ -1,7 +1,6 @@
 """DescribeTopicPartitions (api 75, v0).
 
 Versions: v0 only (KIP-966).
-Differs from Apache Kafka: eligible leader replicas are always empty lists.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from ottla.broker import authorized_operations
 from ottla.broker.context import RequestContext
 from ottla.broker.topic_views import INTERNAL_TOPICS, leader_of, missing_topic_error
 from ottla.cluster.image import Image, PartitionImage, TopicImage
+from ottla.controller.leaders import eligible_leaders
 from ottla.protocol.apis.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -95,6 +95,7 @@ def _described(
 
 def _partition(image: Image, partition: PartitionImage) -> DescribeTopicPartitionsResponsePartition:
     error, leader = leader_of(image, partition)
+    eligible, last_known = eligible_leaders(image, partition)
     return DescribeTopicPartitionsResponsePartition(
         error_code=error,
         partition_index=partition.partition,
@@ -102,7 +103,7 @@ def _partition(image: Image, partition: PartitionImage) -> DescribeTopicPartitio
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        eligible_leader_replicas=list(eligible),
+        last_known_elr=list(last_known),
         offline_replicas=list(image.offline_replicas(partition)),
     )

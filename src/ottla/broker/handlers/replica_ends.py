@@ -27,9 +27,5 @@ def _end(broker: Broker, topic_id: bytes, index: int) -> ReplicaEnd:
     partition = broker.partitions.find(topic_id, index)
     if partition is None or partition.log.log_dir.offline is not None:
         return ReplicaEnd(partition=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    log = partition.log
-    return ReplicaEnd(
-        partition=index,
-        last_epoch=log.epochs.epoch_of(log.end_offset - 1),
-        end_offset=log.end_offset,
-    )
+    last_epoch, end_offset = partition.end
+    return ReplicaEnd(partition=index, last_epoch=last_epoch, end_offset=end_offset)

@@ -17,8 +17,12 @@ from ottla.protocol.schema import (
     int16,
     int32,
     int64,
+    nested,
     uuid,
 )
+
+OWN_TAG = 10_000
+"""ottla's own field, as its own APIs begin at 10000; who does not know it passes it over."""
 
 
 class BrokerState(Struct):
@@ -26,6 +30,13 @@ class BrokerState(Struct):
 
     broker_id: int = int32()
     broker_epoch: int = int64(-1)
+
+
+class LeftEnd(Struct):
+    """ottla's own: where the leader's log ended when it knew the state it asks to change, and its last epoch."""
+
+    last_epoch: int = int32(-1)
+    end_offset: int = int64(-1)
 
 
 class PartitionData(Struct):
@@ -37,6 +48,7 @@ class PartitionData(Struct):
     new_isr_with_epochs: list[BrokerState] = array(BrokerState, since=3)
     leader_recovery_state: int = int8()
     partition_epoch: int = int32()
+    left_end: LeftEnd | None = nested(LeftEnd, tag=OWN_TAG)
 
 
 class TopicData(Struct):
