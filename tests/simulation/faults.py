@@ -21,6 +21,7 @@ KINDS = (
     "tree",
     "reset",
     "overtake",
+    "outage",
 )
 
 
@@ -45,6 +46,8 @@ async def fault(world: World) -> None:
         world.network.reset_some(host.name)
     elif kind == "overtake":
         await _overtake(world)
+    elif kind == "outage":
+        await _outage(world)
     else:
         await _cut_for(world, host, kind, lasts)
 
@@ -72,6 +75,45 @@ async def _end_all(world: World, lasts: float) -> None:
     for host in world.rng.sample(world.hosts, len(world.hosts)):
         await asyncio.sleep(lasts / 3)
         await _start(world, host)
+
+
+async def _outage(world: World) -> None:
+    """All lose their power at once and return at different times; one disk is intact, the others may not be.
+
+    Some return within their session, some beyond it, and some lose their session before anybody acts on their return.
+    """
+    hosts = world.alive()
+    may_be_damaged = len(hosts) == len(world.hosts) and all(map(_is_whole, hosts))
+    for host in hosts:
+        await host.kill()
+    damaged = world.rng.sample(hosts, world.rng.randrange(len(hosts))) if may_be_damaged else []
+    for host in damaged:
+        world.tell(f"{host.name} comes back with a disk that is {_damage(world, host)}")
+    for host in world.rng.sample(world.hosts, len(world.hosts)):
+        await asyncio.sleep(world.rng.choice((0.0, 0.1, 0.4, 1.2)) * world.pace.session_timeout_s)
+        await host.start(registrations=world.rng.choice((1, 1, 2)))
+        world.tell(f"{host.name} is back")
+
+
+def _damage(world: World, host: Host) -> str:
+    kind = world.rng.choice(("torn", "torn", "empty", "older"))
+    if kind == "older" and host.saved is not None:
+        host.restore(host.saved)
+    elif kind == "empty":
+        host.wipe()
+    else:
+        host.tear(world.rng.randrange(1, 600))
+    return kind
+
+
+def _is_whole(host: Host) -> bool:
+    """Whether all replicas of everything are in sync, as far as this broker knows."""
+    assert host.broker is not None
+    return all(
+        len(partition.isr) == len(partition.replicas)
+        for topic in host.broker.metadata.image.topics.values()
+        for partition in topic.partitions
+    )
 
 
 async def _chase(world: World, lasts: float) -> None:
@@ -113,6 +155,7 @@ async def _end_for(world: World, host: Host, kind: str, lasts: float) -> None:
         return
     if kind == "stop":
         await host.stop()
+        host.saved = host.copy()
     elif kind == "power" and len(world.alive()) == 3 and _others_hold_all(host):
         await host.kill(lost_bytes=world.rng.randrange(1, 400))
     else:

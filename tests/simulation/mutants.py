@@ -5,9 +5,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from ottla.cluster import registration
 from ottla.cluster.image import PartitionImage
-from ottla.controller import isr, reassignment
-from ottla.controller.leaders import NewState
+from ottla.controller import isr, last_resort, leaders, reassignment, states
+from ottla.controller.states import NewState
 from ottla.coordination.runtime import Coordinator
 from ottla.replication.fetcher import Fetcher
 from ottla.replication.leadership import Leadership
@@ -62,11 +63,12 @@ def truncate_to_the_high_watermark() -> AbstractContextManager[Any]:
 def isr_without_compare_and_set() -> AbstractContextManager[Any]:
     """Whoever asks for an ISR gets it, however old the state it knows."""
 
-    def decide(image: Any, leader_id: int, wanted: Any, topic: Any, partition: Any) -> Any:
-        members = tuple(broker_id for broker_id, _ in wanted.isr)
+    def decide(image: Any, leader_id: int, wanted: Any, topic: Any, partition: Any, _: Any) -> Any:
+        members = tuple(broker_id for broker_id, _ in wanted.isr if broker_id in image.brokers)
         if topic is None or partition is None or members == partition.isr:
             return None
-        return NewState(topic, partition, leader_id, members, is_elected=False)
+        lives = states.current_lives(image, members)
+        return NewState(topic, partition, leader_id, members, is_elected=False, lives=lives)
 
     return patch.object(isr, "_decide", decide)
 
@@ -97,6 +99,59 @@ def commit_visible_before_the_watermark() -> AbstractContextManager[Any]:
     return patch.object(Coordinator, "_reply", reply)
 
 
+def every_process_goes_on_with_its_life() -> AbstractContextManager[Any]:
+    """A broker that lost its power, or its disk, is believed to hold all that it acknowledged."""
+
+    def kept(known: Any, directories: Any, proof: Any, before: Any) -> int | None:
+        return None if known is None else known.life  # type: ignore[no-any-return]
+
+    return patch.object(registration, "_kept_life", kept)
+
+
+@contextmanager
+def any_clean_stop_will_do() -> Iterator[None]:
+    """Of the epoch in the clean-shutdown file only the sign is looked at: an older copy of a disk has one."""
+    kept_life = registration._kept_life
+
+    def kept(known: Any, directories: Any, proof: Any, before: Any) -> int | None:
+        if known is not None and proof.clean_epoch >= 0:
+            return known.life  # type: ignore[no-any-return]
+        return kept_life(known, directories, proof, before)
+
+    with patch.object(registration, "_kept_life", kept):
+        yield
+
+
+def the_last_known_leader_leads() -> AbstractContextManager[Any]:
+    """The last resort of KIP-966: whoever of the last members is there first, with what is left on its disk."""
+
+    def first(image: Any, topic: Any, partition: PartitionImage, known: Any) -> Any:
+        there = next((each for each in partition.isr if each in image.brokers), None)
+        if there is None:
+            return last_resort.Wait.FOR_BROKERS
+        lives = states.current_lives(image, [there])
+        return NewState(topic, partition, there, (there,), lives=lives)
+
+    return patch.object(leaders, "last_resort", first)
+
+
+@contextmanager
+def who_left_is_forgotten() -> Iterator[None]:
+    """A replica that left the ISR is not waited for, whatever the others have lost since."""
+    changed = leaders.changed
+
+    def forgetful(*arguments: Any, **options: Any) -> NewState:
+        return changed(*arguments, **options)._replace(left={})
+
+    with patch.object(leaders, "changed", forgetful), patch.object(isr, "changed", forgetful):
+        yield
+
+
+def the_watermark_moves_below_min_isr() -> AbstractContextManager[Any]:
+    """What too few hold is committed, and yet who left before may lead."""
+    return patch.object(Partition, "is_under_min_isr", property(lambda self: False))
+
+
 MUTANTS: dict[str, Mutant] = {
     each.__name__: each
     for each in (
@@ -107,5 +162,10 @@ MUTANTS: dict[str, Mutant] = {
         isr_without_compare_and_set,
         forgotten_producer_state,
         commit_visible_before_the_watermark,
+        every_process_goes_on_with_its_life,
+        any_clean_stop_will_do,
+        the_last_known_leader_leads,
+        who_left_is_forgotten,
+        the_watermark_moves_below_min_isr,
     )
 }

@@ -8,12 +8,14 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from ottla.base.clock import Clock
+from ottla.base.errors import ClusterError
+from ottla.base.ids import id_text
 from ottla.broker.apis import APIS_BY_KEY
 from ottla.broker.context import Broker
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.server import Server
 from ottla.cluster.membership import Membership, ensure_secret
-from ottla.cluster.registration import ensure_cluster_id
+from ottla.cluster.registration import check_place, ensure_cluster_id
 from ottla.cluster.znodes import Endpoint
 from ottla.config.load import load
 from ottla.controller.loop import ControllerLoop
@@ -60,6 +62,8 @@ class Host:
         self.tree: SimTree | None = None
         self.broker: Broker | None = None
         self._node: Node | None = None
+        # A copy of its disk, made while it was stopped.
+        self.saved: dict[str, dict[str, bytes]] | None = None
         self._context = contextvars.copy_context()
         self._context.run(HERE.set, self.name)
         here = (f"log.dirs={self.directory}", f"broker.id={number}")
@@ -91,6 +95,7 @@ class Host:
         logs.identify(cluster_id, self.number, "zookeeper")
         membership = Membership(self.number, cluster_id, await ensure_secret(tree))
         broker = await node._assemble(tree, logs, membership)
+        await self._until_the_id_is_free(logs)
         await node._appear(broker)
         for _ in range(registrations - 1):
             self.world.forest.expire(tree.session_id)
@@ -99,6 +104,17 @@ class Host:
         server = node._server = Server(Dispatcher(broker, APIS_BY_KEY), node._live)
         self.world.network.listen(self.name, lambda: server._accept("PLAINTEXT"))
         self.broker = broker
+
+    async def _until_the_id_is_free(self, logs: Logs) -> None:
+        """A broker with an empty disk is another one, as far as the registration of the one before it can tell."""
+        mine = [id_text(each.directory_id) for each in logs.dirs]
+        tree = self.tree
+        assert tree is not None
+        while True:
+            try:
+                return await check_place(tree, self.number, mine)
+            except ClusterError:
+                await asyncio.sleep(0.05)
 
     def _run(self, node: Node, broker: Broker) -> None:
         metadata, peers = broker.metadata, broker.peers

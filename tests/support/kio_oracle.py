@@ -18,7 +18,7 @@ from kio.serial import entity_reader, entity_writer
 
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import request_class, response_class
-from ottla.protocol.schema import ZERO_UUID, Field, Struct
+from ottla.protocol.schema import FIRST_OWN_TAG, ZERO_UUID, Field, Struct
 
 RANGES = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -48,7 +48,7 @@ def arbitrary(cls: type[Struct], version: int, rng: random.Random) -> Any:
     """A random message with the fields that `version` carries; the others keep their defaults."""
     message = cls()
     for field in cls.fields:
-        left_out = field.tag is not None and rng.random() < 0.4
+        left_out = field.tag is not None and (rng.random() < 0.4 or _is_own(field))
         if field.exists(version) and not left_out:
             setattr(message, field.name, _value(field, version, rng))
     return message
@@ -102,7 +102,12 @@ def _scalar_to_kio(value: Any, field: Any) -> Any:
 def field_names(kio_class: Any, ours: type[Struct], version: int) -> tuple[set[str], set[str]]:
     """What kio and our tables call the fields of a version, in our spelling."""
     theirs = {name for _, _, name in _pairs(kio_class, ours)}
-    return theirs, {f.name for f in ours.fields if f.exists(version)}
+    return theirs, {f.name for f in ours.fields if f.exists(version) and not _is_own(f)}
+
+
+def _is_own(field: Field) -> bool:
+    """Whether Kafka knows nothing of a field: a tagged one of ottla's own, which others pass over."""
+    return field.tag is not None and field.tag >= FIRST_OWN_TAG
 
 
 def nested_pairs(kio_class: Any, ours: type[Struct]) -> list[tuple[Any, type[Struct]]]:

@@ -8,7 +8,7 @@ left out when written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Final, TypeAlias, dataclass_transform
 from uuid import UUID
 
 from ottla.protocol.api_keys import ApiKey
@@ -17,6 +17,8 @@ ZERO_UUID = UUID(int=0)
 Records: TypeAlias = bytes | bytearray | memoryview
 
 LATEST = 0x7FFF
+FIRST_OWN_TAG: Final = 10_000
+"""Tagged fields of ottla's own in Kafka's messages, as its own APIs begin at 10000; who does not know one passes it."""
 _EMPTY_ARRAY = object()
 _FRESH = object()
 

@@ -38,6 +38,30 @@ def test_committed_is_what_every_member_of_the_isr_holds() -> None:
     assert state.committed_end(80) == 80, "what the leader itself has not synced"
 
 
+def test_one_that_has_not_registered_does_not_count() -> None:
+    """What it acknowledges would belong to no life that the tree knows of."""
+    state = leading(1, 2)
+    assert not fetch(state, SECOND, 100, epoch=-1)
+    assert state.committed_end(100) < 0
+
+
+def test_what_those_hold_who_left_is_told_once_for_each_state() -> None:
+    state = Leadership(LEADER, placed(1, 2)._replace(left={THIRD: None}), 100, 0)
+    assert state.news_of_who_left(5, 100) == Proposal(((1, -1), (2, -1)), 5, 0, (5, 100))
+    state.refused(Proposal(((1, -1), (2, -1)), 5, 0, (5, 100)))
+    assert state.news_of_who_left(5, 110) is None
+    assert Leadership(LEADER, placed(1, 2), 100, 0).news_of_who_left(5, 100) is None
+
+
+def test_a_member_never_heard_of_is_proposed_without_an_epoch() -> None:
+    """Finding 4 of the review: with the registered one, a broker that was restarted looked as if it had been there."""
+    state = leading(1, 2, end_offset=100)
+    fetch(state, THIRD, 100)
+    proposal = state.expansion(100, EPOCHS)
+    assert proposal is not None
+    assert proposal.isr == ((1, 10), (2, -1), (3, 30))
+
+
 def test_whoever_is_outside_does_not_count() -> None:
     state = leading(1, 2)
     fetch(state, SECOND, 100)

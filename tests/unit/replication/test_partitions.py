@@ -102,6 +102,22 @@ def test_what_is_given_before_the_epoch_of_this_life_is_known_can_be_claimed(
     tell(story, tmp_path)
 
 
+def test_a_broker_leads_only_in_the_life_in_which_it_was_chosen(tmp_path: Path) -> None:
+    async def story(host: Host) -> None:
+        host.open()
+        placed = PartitionImage(0, (NODE, 2), (NODE,), NODE, 0, 0, zxid=112)
+        placed = placed._replace(lives={NODE: 7})
+        await host.change(t=topic("t")._replace(partitions=(placed,)))
+        host.membership.broker_epoch = 113
+        for life, leads in ((6, False), (7, True), (8, False)):
+            host.membership.life = life
+            assert host.partitions.leads(placed) is leads
+        host.membership.life = 7
+        assert host.partitions.unclaimed() == {"t"}
+
+    tell(story, tmp_path)
+
+
 def test_topics_come_and_go(tmp_path: Path) -> None:
     async def story(host: Host) -> None:
         host.open(topic("old", 2))

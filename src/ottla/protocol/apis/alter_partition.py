@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.schema import (
+    FIRST_OWN_TAG,
     Request,
     Response,
     Struct,
@@ -20,9 +21,6 @@ from ottla.protocol.schema import (
     nested,
     uuid,
 )
-
-OWN_TAG = 10_000
-"""ottla's own field, as its own APIs begin at 10000; who does not know it passes it over."""
 
 
 class BrokerState(Struct):
@@ -48,7 +46,7 @@ class PartitionData(Struct):
     new_isr_with_epochs: list[BrokerState] = array(BrokerState, since=3)
     leader_recovery_state: int = int8()
     partition_epoch: int = int32()
-    left_end: LeftEnd | None = nested(LeftEnd, tag=OWN_TAG)
+    left_end: LeftEnd | None = nested(LeftEnd, tag=FIRST_OWN_TAG)
 
 
 class TopicData(Struct):
