@@ -13,6 +13,7 @@ from typing import Final
 
 from ottla.base.errors import ApiError, ClusterError
 from ottla.base.log import logger
+from ottla.base.tasks import note_failure
 from ottla.cluster.image import Delta, Image
 from ottla.cluster.leader_waits import LeaderWaits
 from ottla.cluster.membership import Membership
@@ -20,7 +21,6 @@ from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
 from ottla.cluster.tree import SessionState
 from ottla.config.live import LiveSettings
-from ottla.controller import metrics
 from ottla.controller.controller import Controller
 from ottla.controller.elections import Elections
 from ottla.controller.watchdog import Watchdog
@@ -72,8 +72,7 @@ class ControllerLoop:
                     await asyncio.sleep(_RETRY_S)
                     self._wake.set()
                 except Exception:  # nobody else would look after the cluster
-                    metrics.LOOP_FAILURES.value += 1
-                    log.exception("the controller's loop failed, and goes on")
+                    note_failure("controller")
                     await asyncio.sleep(_PAUSE_S)
                     self._wake.set()
         finally:

@@ -12,6 +12,7 @@ from typing import Final
 
 from ottla.base.errors import ApiError
 from ottla.base.log import logger
+from ottla.base.tasks import note_failure
 from ottla.client.errors import ClientError
 from ottla.cluster.image import Image
 from ottla.cluster.peers import Peers
@@ -33,6 +34,8 @@ from ottla.replication.partitions import Partitions
 log = logger(__name__)
 
 _RETRY_S: Final = 0.1
+_PAUSE_S: Final = 1.0
+"""After a failure that nobody foresaw."""
 # After these the metadata will show another state by itself.
 _OVERTAKEN: Final = frozenset(
     (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION)
@@ -79,14 +82,22 @@ class IsrChanges:
         while True:
             lag_s = self._settings.now.replication.replica_lag_time_max_ms / 1000
             try:
-                async with asyncio.timeout(lag_s / 2):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._shrink()
-            self._wake.clear()
-            if self._proposed and not await self._send():
-                await asyncio.sleep(_RETRY_S)
+                await self._act(lag_s / 2)
+            except Exception:  # nobody else would ever change an ISR
+                note_failure("ISR changes")
+                await asyncio.sleep(_PAUSE_S)
                 self._wake.set()
+
+    async def _act(self, patience_s: float) -> None:
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._wake.wait()
+        except TimeoutError:
+            self._shrink()
+        self._wake.clear()
+        if self._proposed and not await self._send():
+            await asyncio.sleep(_RETRY_S)
+            self._wake.set()
 
     def _shrink(self) -> None:
         lag_ms = self._settings.now.replication.replica_lag_time_max_ms
