@@ -35,5 +35,11 @@ LOOP_STALL_SECONDS = histogram(
     "ottla_loop_stall_seconds", "How late the event loop woke from a short sleep: what held it up."
 )
 GC_PAUSE_SECONDS = histogram(
-    "ottla_gc_pause_seconds", "How long each garbage collection held the process."
+    "ottla_gc_pause_seconds",
+    "How long each garbage collection held the process; generation 0 is the young one, 2 looks at everything.",
+    ("generation",),
+)
+GC_COLLECTED = counter(
+    "ottla_gc_collected_objects_total",
+    "Objects in reference cycles that garbage collections found; hardly any, unless something leaves cycles.",
 )

@@ -28,6 +28,9 @@ class PauseWatch:
 
     def __init__(self) -> None:
         self._gc_began = 0.0
+        self._by_generation = [
+            metrics.GC_PAUSE_SECONDS.labels(generation=str(number)) for number in range(3)
+        ]
 
     def start(self) -> None:
         """Begin to listen to the garbage collector."""
@@ -42,7 +45,8 @@ class PauseWatch:
         if phase == "start":
             self._gc_began = perf_counter()
         else:
-            metrics.GC_PAUSE_SECONDS.observe(perf_counter() - self._gc_began)
+            self._by_generation[info["generation"]].observe(perf_counter() - self._gc_began)
+            metrics.GC_COLLECTED.value += info["collected"]
 
     async def run(self) -> None:
         """Sleep and see how late it gets."""

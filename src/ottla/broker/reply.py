@@ -30,6 +30,9 @@ class Pending:
     While a blocking one is open, no request behind it on the connection starts: requests of one connection take effect
     in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn. A
     large one carries records: few of those are outstanding at a time.
+
+    Once it is settled it lets go of the operation that waits (`on_cancel`), which holds it: each long poll would else
+    be a cycle, and the garbage collector would stop the loop for all connections to find it.
     """
 
     __slots__ = ("_waiter", "blocking", "buffers", "done", "large", "on_cancel")
@@ -53,9 +56,11 @@ class Pending:
         if self.done:
             return
         self.done = True
+        self.on_cancel = None
         self.buffers = buffers
-        if self._waiter is not None:
-            self._waiter.resolved(self)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None:
+            waiter.resolved(self)
 
     def unblock(self) -> None:
         """The effect of the request is in place and only a wait is left: let the next one start."""
@@ -68,8 +73,9 @@ class Pending:
         """The connection is gone; nobody waits any more."""
         self.done = True
         self._waiter = None
-        if self.on_cancel is not None:
-            self.on_cancel()
+        on_cancel, self.on_cancel = self.on_cancel, None
+        if on_cancel is not None:
+            on_cancel()
 
 
 HELD: Final = Pending(blocking=True)

@@ -341,8 +341,9 @@ class _Fetch:
             self._pending.resolve(self._encode())
 
     def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
         if self._news is None:
             for partition in self._hosted():
                 partition.remove_waiter(self)

@@ -340,8 +340,10 @@ class _Produce:
         self.awaited.discard(place)
         if error:
             self._fail(place, error)
-        if not self.awaited and self.timer is not None and self.pending is not None:
-            self.timer.cancel()
+        timer = self.timer
+        if not self.awaited and timer is not None and self.pending is not None:
+            self.timer = None
+            timer.cancel()
             self.pending.resolve(self._encoded())
 
     def _fail(self, place: tuple[int, int], error: int) -> None:
@@ -353,6 +355,7 @@ class _Produce:
         for place in self.awaited:
             self._fail(place, ErrorCode.REQUEST_TIMED_OUT)
         self.awaited.clear()
+        self.timer = None
         if self.pending is not None:
             self.pending.resolve(self._encoded())
 
