@@ -163,6 +163,7 @@ NOUNS: Final = {
         {
             "shell": "Open PySpark with everything set.",
             "package": "Make an archive of ottla for the workers of a Spark cluster.",
+            "python": "Print the interpreter with which Spark's workers start sooner.",
         },
     ),
     "cluster": Noun(

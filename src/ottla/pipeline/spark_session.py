@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.requirements import require_spark
 from ottla.pipeline.session_end import interrupt_quietly, interrupts_held, stop_at_exit
+from ottla.pipeline.worker_python import python_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +55,8 @@ def session(
     shown = batch_progress.is_wanted(progress)
     own = {**SETTINGS, **(batch_progress.SETTINGS if shown else {})}
     # Workers must be this Python, with the packages that are installed here.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    chosen = (settings or {}).get("spark.master", master)
+    os.environ.setdefault("PYSPARK_PYTHON", python_for(chosen, os.environ))
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)

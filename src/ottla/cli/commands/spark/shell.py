@@ -21,6 +21,7 @@ from ottla.client.settings import ClientSettings
 from ottla.pipeline import batch_progress
 from ottla.pipeline.requirements import SparkUnavailable, require_spark
 from ottla.pipeline.spark_session import SETTINGS
+from ottla.pipeline.worker_python import python_for
 
 EXAMPLES = """examples:
   ottla spark shell
@@ -65,7 +66,7 @@ def _variables(arguments: argparse.Namespace, home: Path) -> dict[str, str]:
     return {
         "SPARK_HOME": str(home),
         # The workers must be the Python that has ottla, too.
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python_for(arguments.master, {}),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         # pyspark takes the variable for its own beginning, and runs what was in it behind that.
         "PYTHONSTARTUP": str(_STARTUP),
