@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.base.errors import OttlaError
+from ottla.cli.output import add_output_argument, show_one
 from ottla.pipeline.requirements import require_pyspark
 from ottla.pipeline.worker_python import has_script, worker_python
 
@@ -16,7 +17,8 @@ It is for workers on this machine; ottla.pipeline.session() does it by itself.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """How it is printed."""
+    add_output_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,5 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ottla.pipeline.compiled import warm
 
     warm()
-    print(worker_python())
+    found = str(worker_python())
+    if arguments.output == "table":
+        print(found)
+    else:
+        show_one({"python": found}, arguments.output)
     return 0
