@@ -1,4 +1,4 @@
-"""Pure: one session with ZooKeeper, when it must be taken for lost, and what each state permits.
+"""Pure: one session with ZooKeeper, and when it must be taken for lost.
 
 A client that is cut off never hears that its session has ended: the server can tell it only after
 a reconnect. So the end is computed here. The server counts the time-out from the last message that
@@ -6,33 +6,7 @@ reached it, and whatever it answered had reached it: the lease therefore runs fr
 latest answered message was *sent*. It ends here before it ends there, by the time of travel.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, NamedTuple
-
 from ottla.cluster.tree import SessionState
-
-
-class Permits(NamedTuple):
-    """What a broker may do in one state of its session."""
-
-    reach_tree: bool
-    """Reads and writes of the tree are tried; else they raise TreeUnavailable."""
-    decide: bool
-    """Decisions as controller are made; another may be elected from the moment this is false."""
-    count_on_registration: bool
-    """Its ephemeral nodes are still there: nobody has been elected in its place for its absence."""
-
-
-PERMITS: Final[Mapping[SessionState, Permits]] = MappingProxyType(
-    {
-        SessionState.CONNECTED: Permits(True, True, True),
-        # Leaders go on: the session may yet be taken up again by another server of the ensemble.
-        SessionState.SUSPENDED: Permits(False, False, True),
-        # Step down; register anew, and only then take part again, once connected.
-        SessionState.LOST: Permits(False, False, False),
-    }
-)
 
 
 class Session:

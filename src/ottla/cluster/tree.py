@@ -98,10 +98,12 @@ class OutcomeUnknown(ClusterError):
 
 
 class SessionState(Enum):
-    """How this process stands with the tree; `ottla.cluster.session` says what each permits."""
+    """How this process stands with the tree; only while connected are reads and writes tried, and decisions made."""
 
     CONNECTED = "connected"
+    # Leaders go on: the session may yet be taken up again by another server of the ensemble.
     SUSPENDED = "suspended"
+    # The ephemeral nodes may be gone: register anew, and only then take part again, once connected.
     LOST = "lost"
 
 

@@ -22,7 +22,7 @@ from kazoo.exceptions import (
 
 from ottla.base.errors import ClusterError
 from ottla.base.log import logger
-from ottla.cluster.session import PERMITS, Session
+from ottla.cluster.session import Session
 from ottla.cluster.tree import (
     ANY_VERSION,
     Cancel,
@@ -233,7 +233,7 @@ class ZookeeperTree:
     def _require_connection(self) -> None:
         if self._closed:
             raise SessionLost("the metadata tree is closed")
-        if not PERMITS[self.state].reach_tree:
+        if self.state is not SessionState.CONNECTED:
             why = self._client.trouble or "the connection is being made"
             raise TreeUnavailable(f"ZooKeeper cannot be reached now ({why}); it is tried again")
 

@@ -12,6 +12,7 @@ from ottla.broker import metrics
 from ottla.broker.fetch_sessions import FetchSessions
 from ottla.coordination import metrics as coordination
 from ottla.coordination.runtime import Coordinator
+from ottla.replication import metrics as replication
 from ottla.replication.partitions import Partitions
 from ottla.storage import metrics as storage
 from ottla.storage.logs import Logs
@@ -70,6 +71,9 @@ def watch_gauges(partitions: Partitions, sessions: FetchSessions, logs: Logs) ->
     metrics.FETCH_SESSION_EVICTIONS.set_function(lambda: sessions.evictions)
     storage.PRODUCERS.set_function(lambda: logs.producer_limit.count)
     storage.PRODUCERS_FORGOTTEN.set_function(lambda: logs.producer_limit.forgotten)
+    replication.UNDER_REPLICATED.set_function(
+        lambda: sum(partition.is_under_replicated for partition in partitions)
+    )
     OFFLINE_DIRECTORIES.set_function(lambda: sum(each.offline is not None for each in logs.dirs))
 
 

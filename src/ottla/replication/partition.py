@@ -16,6 +16,7 @@ from ottla.cluster.image import PartitionImage
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import NO_TIMESTAMP, parse_header
 from ottla.protocol.records.control import EndTransactionMarker, build_end_transaction_marker
+from ottla.replication import metrics
 from ottla.replication.divergence import truncation_offset
 from ottla.replication.leadership import Leadership
 from ottla.storage.validate import ValidatedBatch
@@ -90,6 +91,8 @@ class Partition:
         """Take over where the metadata now puts the replicas, who is in sync and who leads them."""
         leads = self._watch.leads(placed)
         fresh = placed.leader_epoch != self.leader_epoch or leads != self.is_leader
+        if leads and placed.isr != self.placed.isr:
+            _count_isr_change(self.placed.isr, placed.isr)
         self.placed, self.leader_epoch, self.is_leader = placed, placed.leader_epoch, leads
         if not leads:
             self.leadership = None
@@ -261,6 +264,12 @@ class Partition:
         needed = min(self.log.config.min_insync_replicas, len(self.placed.replicas))
         return len(self.placed.isr) < needed
 
+    @property
+    def is_under_replicated(self) -> bool:
+        """Whether this broker leads it while replicas are out of sync; those that are being added do not count."""
+        placed = self.placed
+        return self.is_leader and len(placed.isr) < len(placed.replicas) - len(placed.adding)
+
     def check_leader_epoch(self, claimed: int) -> None:
         """Compare the epoch a client knows with ours (KIP-320); -1 means it knows none."""
         if claimed < 0 or claimed == self.leader_epoch:
@@ -409,6 +418,12 @@ class Partition:
         committed, self._committed = self._committed, deque()
         for _, then in committed:
             then(error)
+
+
+def _count_isr_change(before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    """Whoever leads counts, so that a change is counted once in a cluster."""
+    metrics.ISR_SHRINKS.value += any(each not in after for each in before)
+    metrics.ISR_EXPANDS.value += any(each not in before for each in after)
 
 
 def _queue(

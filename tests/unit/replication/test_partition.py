@@ -13,6 +13,7 @@ from ottla.protocol.records.batch import iter_headers, parse_header
 from ottla.protocol.records.builder import build_batch
 from ottla.protocol.records.control import EndTransactionMarker
 from ottla.protocol.records.record import Record
+from ottla.replication import metrics
 from ottla.replication.partition import Partition, error_code_of
 from ottla.storage.validate import ValidatedBatch
 from tests.unit.storage.samples import NOW_MS, TOPIC_ID, TP, make_batch, open_log
@@ -366,3 +367,23 @@ def test_what_was_deleted_is_not_the_beginning_of_an_open_transaction(partition:
     append(partition, 5)
     partition.advance_start_offset(4)
     assert (partition.log.start_offset, partition.last_stable_offset) == (4, 4)
+
+
+def test_a_partition_is_under_replicated_while_its_leader_misses_a_replica(
+    tmp_path, flushes
+) -> None:
+    partition = make(tmp_path, flushes)
+    shrinks, expands = metrics.ISR_SHRINKS.value, metrics.ISR_EXPANDS.value
+    for isr, adding, expected in (
+        ((1, 2), (), True),
+        ((1, 2, 3), (), False),
+        ((1, 2), (3,), False),
+    ):
+        now = placed(isr=isr, replicas=(1, 2, 3), epoch=1)._replace(adding=adding)
+        partition.place(now, NOW_MS)
+        assert partition.is_under_replicated is expected
+    assert metrics.ISR_SHRINKS.value - shrinks == 1
+    assert metrics.ISR_EXPANDS.value - expands == 2
+    partition.place(placed(isr=(2,), replicas=(1, 2, 3), epoch=2)._replace(leader=2), NOW_MS)
+    assert not partition.is_under_replicated, "the leader counts it"
+    partition.log.close()
