@@ -20,3 +20,5 @@ class RecordError(StreamsError):
         super().__init__(f"{operator}: {reason}")
         self.operator = operator
         self.reason = reason
+        self.fatal = False
+        """True if the application stops for it: no operator above may skip it."""

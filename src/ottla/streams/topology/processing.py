@@ -49,6 +49,10 @@ class Repartition(Node):
 
     flow: ClassVar[Flow] = "stream"
 
+    def topic_name(self, application_id: str) -> str:
+        """The internal topic, in full."""
+        return f"{application_id}-{self.topic}-repartition"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Sink(Node):

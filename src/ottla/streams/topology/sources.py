@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -26,6 +27,15 @@ class StreamSource(Node):
     offset_reset: Literal["earliest", "latest"] = "earliest"
     timestamp_extractor: TimestampExtractor | None = None
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its topics by name, or its pattern."""
+        return self.topics if self.pattern is None else (self.pattern,)
+
+    def matches(self, topic: str) -> bool:
+        """True if it reads topics by a pattern, and this is one of them."""
+        return self.pattern is not None and re.fullmatch(self.pattern, topic) is not None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TableSource(Node):
@@ -45,6 +55,11 @@ class TableSource(Node):
     timestamp_extractor: TimestampExtractor | None = None
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """Its topic."""
+        return (self.topic,)
+
+    @property
     def stores(self) -> tuple[Store, ...]:
         return (self.store,)
 
@@ -61,6 +76,11 @@ class GlobalTableSource(Node):
     topic: str
     source_name: str
     store: Store
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its topic."""
+        return (self.topic,)
 
     @property
     def stores(self) -> tuple[Store, ...]:
