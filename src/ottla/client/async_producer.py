@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.client.delivery import Callback, Delivery, RecordMetadata
 from ottla.client.membership import Standing
@@ -116,14 +117,21 @@ class AsyncProducer:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """A transaction that commits at the end of the block, and aborts if the block raises."""
+        """A transaction that commits at the end of the block, and aborts if the block or the commit fails.
+
+        If the coordinator does not answer the commit, nobody knows the outcome: `commit_transaction` asks again.
+        """
         self.begin_transaction()
         try:
             yield
-        except BaseException:
-            await self.abort_transaction()
+            await self.commit_transaction()
+        except BaseException as error:
+            if self._core.transactions.state.abortable():
+                try:
+                    await self.abort_transaction()
+                except OttlaError as failure:
+                    error.add_note(f"the transaction was not aborted either: {failure}")
             raise
-        await self.commit_transaction()
 
     async def close(self, timeout_s: float | None = None) -> None:
         """Write what is still to be written, for at most `timeout_s`, and close all connections."""

@@ -282,8 +282,9 @@ class Consumer:
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit if that is automatic, leave the group, for at most so long; close all connections."""
-        self._run(self._core.close(timeout_s))
-        self._thread.stop()
+        if not self._thread.stopped:
+            self._run(self._core.close(timeout_s))
+            self._thread.stop()
 
 
 async def _called(function: Any, *arguments: Any) -> None:

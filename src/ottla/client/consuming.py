@@ -26,6 +26,7 @@ from ottla.client.consumer_settings import (
 )
 from ottla.client.errors import api_error
 from ottla.client.fetcher import Fetcher
+from ottla.client.lifetime.fork import FORKED, tell_after_fork
 from ottla.client.membership import Membership, Standing
 from ottla.client.position_finder import PositionFinder
 from ottla.client.positions import OffsetAndMetadata, Positions, as_committed
@@ -95,15 +96,21 @@ class Consuming:
         self._running: _Running | None = None
         self._committed_at = time.monotonic()
         self._closed = False
+        self._refusal = "the consumer is closed"
+        tell_after_fork(self)
 
     def _run(self) -> _Running:
         if self._closed:
-            raise OttlaError("the consumer is closed")
+            raise OttlaError(self._refusal)
         if self._running is None:
             self._running = _Running(
                 self._offsets, self._commits, self.settings, self.positions, self._deserializers
             )
         return self._running
+
+    def forked(self) -> None:
+        """This process is a child: connections, and the thread of the loop, are the parent's."""
+        self._closed, self._refusal = True, FORKED
 
     # --- what to read
 

@@ -3,8 +3,9 @@
 A batch is open, waits, is in flight, and is done or waits again. Batches never overtake each other:
 one that has to be sent again waits until all that were sent behind it are back. With idempotence
 each batch gets a sequence when it is first sent, and keeps it however often it is sent again, so
-that the broker can tell a repetition; after a gap that nothing can fill, the producer begins anew
-with the next epoch.
+that the broker can tell a repetition. After a gap that nothing can fill, the producer begins anew
+with the next epoch; a batch that a broker may have written keeps its old epoch and sequence until
+the broker has said whether it did. To number it anew would write it twice.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Batch(Generic[W]):
         "created_ms",
         "encoder",
         "identity",
+        "in_doubt",
         "not_before_ms",
         "number",
         "outcome",
@@ -72,6 +74,8 @@ class Batch(Generic[W]):
         self.outcome = outcome
         self.attempts = 0
         self.not_before_ms = 0
+        # Whether a broker may have written the batch without having said so.
+        self.in_doubt = False
         self.identity = ANONYMOUS
         self.sequence = NO_SEQUENCE
         self.transactional = False
@@ -118,6 +122,7 @@ class Batch(Generic[W]):
         number = self.number + (width if skipped else 0)
         part = Batch(self.target, number, _UNLIMITED, self.created_ms, outcome)
         part.width, part.attempts, part.transactional = width, self.attempts, self.transactional
+        part.in_doubt = self.in_doubt
         part.claim(self.identity, self.sequence)
         if self.sequence >= 0:
             part.sequence = (self.sequence + skipped) % _SEQUENCES
@@ -173,11 +178,19 @@ class PartitionQueue(Generic[W]):
         return batch
 
     def _number(self, batch: Batch[W], identity: Identity) -> bool:
-        """Give the batch a sequence under the newest identity; false while an older one is in use."""
+        """Give the batch a sequence under the newest identity; false while an older one is in use.
+
+        A batch in doubt is sent as it was. One that was certainly not written is numbered anew, and so are those
+        behind it: no broker has written them, since their sequences follow on the one that is missing.
+        """
+        if batch.in_doubt and batch.identity is not ANONYMOUS:
+            return True
         if identity != self._identity:
             if self.in_flight:
                 return False
             self._identity, self._next_sequence = identity, 0
+            for behind in self.waiting:
+                behind.in_doubt = False
         if batch.identity != identity:
             batch.claim(identity, self._next_sequence)
             self._next_sequence = (self._next_sequence + batch.encoder.count) % _SEQUENCES

@@ -36,6 +36,33 @@ STALE_METADATA: Final = frozenset(
 """Errors that mean: the leader is somebody else, ask who."""
 
 
+_NOT_WRITTEN: Final = frozenset(
+    (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
+)
+"""A broker that says so has looked for the batch among those it wrote, and not found it."""
+
+_REFUSED: Final = frozenset(
+    (
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+    )
+)
+"""The broker did not write the batch this time; whether it did before remains as it was."""
+
+
+def in_doubt(code: int, before: bool) -> bool:
+    """Whether a broker that answered this may have written the batch, now or `before`.
+
+    A leader that has appended, and then loses its office or waits in vain for replicas, also answers with an error.
+    """
+    if code in _NOT_WRITTEN:
+        return False
+    return before or code not in _REFUSED
+
+
 def verdict(
     code: int, *, oldest: bool, transactional: bool, may_retry: bool, records: int = 1
 ) -> Verdict:

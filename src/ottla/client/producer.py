@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from ottla.base.errors import OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.client.delivery import Callback, Delivery
 from ottla.client.membership import Standing
@@ -109,16 +110,24 @@ class Producer:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction that commits at the end of the block, and aborts if the block raises."""
+        """A transaction that commits at the end of the block, and aborts if the block or the commit fails.
+
+        If the coordinator does not answer the commit, nobody knows the outcome: `commit_transaction` asks again.
+        """
         self.begin_transaction()
         try:
             yield
-        except BaseException:
-            self.abort_transaction()
+            self.commit_transaction()
+        except BaseException as error:
+            if self._core.transactions.state.abortable():
+                try:
+                    self.abort_transaction()
+                except OttlaError as failure:
+                    error.add_note(f"the transaction was not aborted either: {failure}")
             raise
-        self.commit_transaction()
 
     def close(self, timeout_s: float | None = None) -> None:
         """Write what is still to be written, for at most `timeout_s`, and close all connections."""
-        self._thread.run(self._core.close(timeout_s))
-        self._thread.stop()
+        if not self._thread.stopped:
+            self._thread.run(self._core.close(timeout_s))
+            self._thread.stop()

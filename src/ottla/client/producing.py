@@ -16,6 +16,7 @@ from ottla.client.accumulator import Accumulator
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import Callback, Delivery, Outcome
 from ottla.client.errors import RequestTimedOut, api_error, error_code
+from ottla.client.lifetime.fork import FORKED, tell_after_fork
 from ottla.client.membership import Standing
 from ottla.client.partition_queue import PartitionQueue
 from ottla.client.partitioners import StickyPartition, partition_for_key
@@ -74,6 +75,12 @@ class Producing:
         self.accumulator.transactional = self._transactional
         self._transactions: Transactions | None = None
         self._closed = False
+        self._refusal = "the producer is closed"
+        tell_after_fork(self)
+
+    def forked(self) -> None:
+        """This process is a child: connections, and the thread of the loop, are the parent's."""
+        self._closed, self._refusal = True, FORKED
 
     # --- a record into a batch
 
@@ -93,12 +100,15 @@ class Producing:
         if known is None or accumulator.buffered_bytes > self._most_bytes or self._closed:
             self._refuse_if_closed()
             return None
-        if self._transactional:
-            self.transactions.state.need(State.OPEN)
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
         keyless = False
         with self.lock:
+            # Under the lock: closing, or a commit that begins meanwhile in another thread, must see the record.
+            if self._closed:
+                self._refuse_if_closed()
+            if self._transactional:
+                self.transactions.state.need(State.OPEN)
             try:
                 if partition is not None:
                     queue = _numbered(known, topic, partition)
@@ -144,7 +154,7 @@ class Producing:
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise OttlaError("the producer is closed")
+            raise OttlaError(self._refusal)
 
     def _turn(self, topic: str, known: _Topic) -> PartitionQueue[Outcome]:
         """The queue for records without a key, another one once the present one has had its share."""
@@ -177,6 +187,7 @@ class Producing:
             try:
                 async with asyncio.timeout(deadline.left_ms() / 1000):
                     await sender.room.wait()
+                self._refuse_if_closed()
             except TimeoutError:
                 raise RequestTimedOut(
                     f"buffer.memory={self._most_bytes} was full for "
@@ -186,6 +197,7 @@ class Producing:
 
     async def know(self, topic: str, deadline: Deadline | None = None) -> int:
         """Learn how many partitions a topic has; it is created where the broker does that."""
+        self.sender()  # only here is this surely the thread of the loop: `append` finds a topic that is known
         deadline = deadline or Deadline(self.settings.max_block_ms)
         backoff = self.cluster.backoff()
         while topic not in self._topics:
@@ -273,7 +285,7 @@ class Producing:
         transactions = self._transactions
         if transactions is None:
             await self.flush()
-        elif transactions.state.state in (State.OPEN, State.DOOMED):
+        elif transactions.state.abortable():
             with suppress(OttlaError):  # the coordinator aborts it by transaction.timeout.ms
                 await transactions.end(commit=False)
 
@@ -287,13 +299,11 @@ class Producing:
         except TimeoutError:
             pass
         finally:
-            self._closed = True
+            with self.lock:
+                self._closed = True
             if self._transactions is not None:
                 await self._transactions.close()
             if self._sender is not None:
-                self._sender.drop(
-                    OttlaError("the producer was closed before the record was written")
-                )
                 await self._sender.close()
             await self.cluster.close()
 

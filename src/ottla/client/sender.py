@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol, TypeAlias
 
 from ottla.base.errors import OttlaError
@@ -23,7 +24,7 @@ from ottla.client.errors import (
 )
 from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
 from ottla.client.produce_routes import Line, Routes
-from ottla.client.produce_verdict import STALE_METADATA, Verdict, verdict
+from ottla.client.produce_verdict import STALE_METADATA, Verdict, in_doubt, verdict
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.retry import JITTER
 from ottla.protocol.api_keys import ApiKey
@@ -78,7 +79,7 @@ class Sender:
     ) -> None:
         self.gate: Gate | None = None
         self.room = asyncio.Event()
-        self.routes = Routes(cluster, accumulator, self.wake, self.drop)
+        self.routes = Routes(cluster, accumulator, self.wake, self._fail_all)
         self._cluster = cluster
         self._settings = settings
         self._accumulator = accumulator
@@ -90,6 +91,11 @@ class Sender:
         self._identifying = False
         self._codec = Codec[settings.compression_type.upper()]
         self._level = settings.compression_level
+
+    def under_lock(self, change: Callable[[], None]) -> None:
+        """Change what threads that append look at, while none of them does."""
+        with self._lock:
+            change()
 
     # --- when to look
 
@@ -103,10 +109,14 @@ class Sender:
         """The same, from any thread."""
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon_threadsafe(self._pump)
+            # A loop that was closed meanwhile sends nothing, and closing has told what became of each record.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._pump)
 
     async def flush(self) -> None:
         """Send everything now, and wait until it is written or given up."""
+        if self._closed:
+            return
         with self._lock:
             self._accumulator.flushing += 1
             outcomes = [batch.outcome for batch in self._accumulator.unfinished()]
@@ -118,10 +128,18 @@ class Sender:
             self._accumulator.flushing -= 1
 
     async def close(self) -> None:
-        """Stop looking; what is still in flight is forgotten."""
+        """Stop sending; whoever waits for what is not written hears that it may never be."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
+        self.drop(OttlaError("the producer was closed before the record was written"))
+        with self._lock:
+            in_flight = self._accumulator.unfinished()
+        unknown = OttlaError(
+            "the producer was closed before the broker answered; whether the record was written is unknown"
+        )
+        for batch in in_flight:
+            batch.outcome.resolve(-1, -1, unknown)
         await self.routes.close()
 
     def _pump(self) -> None:
@@ -140,7 +158,7 @@ class Sender:
         for line, batches in requests:
             self._send(line, batches)
         for batch in late:
-            if batch.identity is not ANONYMOUS and batch.identity == self._accumulator.identity:
+            if self._has_place(batch):
                 self._bump()
             self._give_up(batch, self._too_late(batch))
         self._look_again_at(next_ms)
@@ -267,6 +285,8 @@ class Sender:
         error: Exception | None,
     ) -> None:
         line.in_flight -= 1
+        if self._closed:
+            return
         resolutions: list[Callable[[], None]] = []
         answers = {
             TopicPartition(topic.name, part.index): part
@@ -321,6 +341,7 @@ class Sender:
         if ruling is Verdict.IN_PARTS:
             self._accumulator.split(batch, batch.outcome.split(batch.encoder.count // 2))
             return
+        batch.in_doubt = in_doubt(code, batch.in_doubt)
         if ruling is Verdict.NEW_EPOCH and current:
             self._bump()
         self._again(batch, code)
@@ -328,6 +349,7 @@ class Sender:
     def _unheard(
         self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
     ) -> None:
+        batch.in_doubt = True
         if is_retriable(error) and self._may_retry(batch):
             self._again(batch)
         else:
@@ -366,7 +388,7 @@ class Sender:
         self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
     ) -> None:
         self._accumulator.done(batch)
-        if batch.identity == self._accumulator.identity and batch.identity is not ANONYMOUS:
+        if self._has_place(batch):
             self._bump()
         resolutions.append(lambda: self._give_up(batch, error))
 
@@ -426,10 +448,23 @@ class Sender:
                 attempt, timeout_ms=self._settings.delivery_timeout_ms
             )
         except OttlaError as error:
-            self.drop(error)
+            self._fail_all(error)
         finally:
             self._identifying = False
         self.wake()
+
+    def _fail_all(self, error: Exception) -> None:
+        """Give up all that is not in flight, since nothing can be sent; a transaction hears of it."""
+        with self._lock:
+            dropped = list(self._accumulator.dropped())
+            if any(self._has_place(batch) for batch in dropped):
+                self._bump()
+        for batch in dropped:
+            self._give_up(batch, error)
+
+    def _has_place(self, batch: Produced) -> bool:
+        """Whether the batch leaves a gap in the present order if it is given up."""
+        return batch.identity is not ANONYMOUS and batch.identity == self._accumulator.identity
 
     def drop(self, error: Exception) -> bool:
         """Give up all that is not in flight; says whether any of it had its place in the order."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from ottla.base.errors import OttlaError
+from ottla.client.lifetime.fork import FORKED, tell_after_fork
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,23 +24,34 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        # Why nothing runs here any more; under the lock, so that nothing is begun that would never end.
+        self._refusal: str | None = None
+        self._lock = threading.Lock()
         self._thread.start()
+        tell_after_fork(self)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`; whoever is interrupted while waiting cancels it."""
-        if self.stopped or threading.current_thread() is self._thread:
-            work.close()
-            raise RuntimeError(
-                "this client was closed"
-                if self.stopped
-                else "a blocking call inside the client's own thread would wait for ever"
-            )
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self._begin(work)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            raise OttlaError("this client was closed while the call was waiting") from None
         except BaseException:
             future.cancel()
             raise
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        refusal = self._refusal
+        if threading.current_thread() is self._thread:
+            refusal = "a blocking call inside the client's own thread would wait for ever"
+        if refusal is None:
+            with self._lock:
+                refusal = self._refusal
+                if refusal is None:
+                    return asyncio.run_coroutine_threadsafe(work, self._loop)
+        work.close()
+        raise OttlaError(refusal)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Have the loop call a function soon."""
@@ -44,14 +59,22 @@ class LoopThread:
 
     @property
     def stopped(self) -> bool:
-        """Whether the thread has ended."""
-        return self._loop.is_closed()
+        """Whether nothing runs here any more."""
+        return self._refusal is not None
+
+    def forked(self) -> None:
+        """The thread is the parent's."""
+        self._lock = threading.Lock()
+        self._refusal = FORKED
 
     def stop(self) -> None:
         """Cancel what still runs, and end the thread."""
-        if self.stopped:
-            return
-        self.run(_cancel_others())
+        with self._lock:
+            if self._refusal is not None:
+                return
+            self._refusal = "this client was closed"
+            ending = asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop)
+        ending.result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -1,12 +1,15 @@
 """Pure: the states of a transactional producer, and what may follow what.
 
-    UNINITIALIZED -> READY -> OPEN -> ENDING -> READY
-                              OPEN -> DOOMED -> ENDING
+    UNINITIALIZED -> READY -> OPEN -> FLUSHING -> COMMITTING -> READY
+                              OPEN, FLUSHING, DOOMED -> ABORTING -> READY
+                              OPEN, FLUSHING, COMMITTING -> DOOMED
     every state -> FENCED
 
-OPEN: records and offsets are taken. DOOMED: something of the transaction failed, it can only be
-aborted. ENDING: the coordinator is writing the end. FENCED: another producer with the same
-transactional.id has taken over, or the transaction is in a state from which nothing leads back.
+OPEN: records and offsets are taken. FLUSHING: no more are, and what there is is being written.
+DOOMED: something of the transaction failed, it can only be aborted. COMMITTING, ABORTING: the
+coordinator was asked to end it; whoever was interrupted, or ran out of time, asks the same again and
+learns the outcome. FENCED: another producer with the same transactional.id has taken over, or the
+transaction is in a state from which nothing leads back.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from enum import Enum
 from typing import Final
 
 from ottla.base.errors import ApiError, OttlaError
+from ottla.client.errors import is_retriable
 from ottla.protocol.errors import ErrorCode
 
 FENCING: Final = frozenset(
@@ -29,6 +33,9 @@ FENCING: Final = frozenset(
 )
 """Errors after which the producer can only be closed."""
 
+_ENDED_BY: Final = frozenset((ErrorCode.TRANSACTION_ABORTABLE,))
+"""Answers to a commit after which the transaction can still be aborted (KIP-890)."""
+
 
 class State(Enum):
     """Where a transactional producer stands."""
@@ -36,19 +43,26 @@ class State(Enum):
     UNINITIALIZED = "init_transactions has not been called"
     READY = "no transaction is open; call begin_transaction"
     OPEN = "a transaction is open"
+    FLUSHING = "the transaction is being committed"
     DOOMED = "the transaction failed and can only be aborted"
-    ENDING = "the transaction is being ended"
+    COMMITTING = "a commit was not answered; call commit_transaction again to learn its outcome"
+    ABORTING = "an abort was not answered; call abort_transaction again"
     FENCED = "the producer can only be closed"
 
 
 _MAY_FOLLOW: Final = {
     State.UNINITIALIZED: {State.READY},
     State.READY: {State.OPEN},
-    State.OPEN: {State.ENDING, State.DOOMED},
-    State.DOOMED: {State.ENDING, State.DOOMED},
-    State.ENDING: {State.READY, State.DOOMED},
+    State.OPEN: {State.FLUSHING, State.ABORTING},
+    State.FLUSHING: {State.COMMITTING, State.ABORTING},
+    State.DOOMED: {State.ABORTING},
+    State.COMMITTING: {State.READY},
+    State.ABORTING: {State.READY},
     State.FENCED: set[State](),
 }
+
+
+ABORTABLE: Final = (State.OPEN, State.FLUSHING, State.DOOMED, State.ABORTING)
 
 
 class TransactionState:
@@ -76,10 +90,23 @@ class TransactionState:
             self.error = None
 
     def fail(self, error: Exception) -> None:
-        """Something of the transaction failed."""
+        """Something of the transaction failed: it can only be aborted, or the producer only be closed."""
         if self.state is State.FENCED:
             return
         if isinstance(error, ApiError) and error.code in FENCING:
             self.state, self.error = State.FENCED, error
-        elif self.state in (State.OPEN, State.DOOMED, State.ENDING):
+        elif self.state in (State.OPEN, State.FLUSHING, State.DOOMED):
             self.state, self.error = State.DOOMED, self.error or error
+
+    def end_failed(self, error: Exception) -> None:
+        """The coordinator did not end the transaction; without an answer, the same may be asked again."""
+        if not isinstance(error, ApiError) or is_retriable(error):
+            return
+        if self.state is State.COMMITTING and error.code in _ENDED_BY:
+            self.state, self.error = State.DOOMED, error
+        else:
+            self.state, self.error = State.FENCED, error
+
+    def abortable(self) -> bool:
+        """Whether there is a transaction that can be aborted."""
+        return self.state in ABORTABLE

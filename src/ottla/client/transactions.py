@@ -16,13 +16,13 @@ from ottla.base.ids import TopicPartition
 from ottla.base.tasks import Tasks
 from ottla.client.administration.base import by_topic
 from ottla.client.cluster import GROUP, TRANSACTION, Cluster
-from ottla.client.errors import api_error
+from ottla.client.errors import RequestTimedOut, api_error
 from ottla.client.membership import Standing
 from ottla.client.partition_queue import Identity
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.sender import Sender
-from ottla.client.transaction_state import State, TransactionState
+from ottla.client.transaction_state import ABORTABLE, State, TransactionState
 from ottla.protocol.apis.add_offsets_to_txn import AddOffsetsToTxnRequest
 from ottla.protocol.apis.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -43,6 +43,7 @@ _FEATURE: Final = "transaction.version"
 _LAST_END_V1: Final = 4
 _LAST_ADD_PARTITIONS_BY_CLIENT: Final = 3
 _LAST_OFFSET_COMMIT_V1: Final = 4
+_WRITING: Final = (State.OPEN, State.FLUSHING)
 _SOON_S: Final = 0.02
 """The end of the last transaction is nearly always written a few milliseconds later."""
 
@@ -65,7 +66,6 @@ class Transactions:
         self._adding = False
         self._offsets_sent = False
         self._gap = False
-        self._aborting = False
 
     # --- what a program asks
 
@@ -88,7 +88,7 @@ class Transactions:
         self.state.need(State.READY)
         self._added.clear()
         self._wanted.clear()
-        self._offsets_sent = self._gap = self._aborting = False
+        self._offsets_sent = self._gap = False
         self.state.turn(State.OPEN)
 
     async def send_offsets(
@@ -108,24 +108,43 @@ class Transactions:
             raise
 
     async def end(self, *, commit: bool) -> None:
-        """Commit or abort; all that was sent is written before a commit, what is not yet is dropped by an abort."""
+        """Commit or abort; all that was sent is written before a commit, what is not yet is dropped by an abort.
+
+        Whoever is cancelled, or out of time, may call the same again: it goes on where the first call stopped.
+        """
         if commit:
-            self.state.need(State.OPEN)
-            await self._sender.flush()
-            self.state.need(State.OPEN)
+            await self._prepare_commit()
         else:
-            self.state.need(State.OPEN, State.DOOMED)
-            await self._drop()
-        self.state.turn(State.ENDING)
+            await self._prepare_abort()
         try:
             if self._added or self._offsets_sent:
                 await self._end(commit)
+                self._added.clear()
+                self._offsets_sent = False
             if self._gap and not self.implicit_add:
                 await self._init_producer_id(self._sender.identity)
+                self._gap = False
         except OttlaError as error:
-            self.state.fail(error)
+            self.state.end_failed(error)
             raise
         self.state.turn(State.READY)
+
+    async def _prepare_commit(self) -> None:
+        state = self.state
+        state.need(State.OPEN, State.FLUSHING, State.COMMITTING)
+        if state.state is State.OPEN:
+            self._sender.under_lock(lambda: state.turn(State.FLUSHING))
+        if state.state is State.FLUSHING:
+            await self._sender.flush()
+            state.need(State.FLUSHING)
+            state.turn(State.COMMITTING)
+
+    async def _prepare_abort(self) -> None:
+        state = self.state
+        state.need(*ABORTABLE)
+        if state.state is not State.ABORTING:
+            self._sender.under_lock(lambda: state.turn(State.ABORTING))
+        await self._drop()
 
     async def close(self) -> None:
         """Ask for nothing more."""
@@ -135,7 +154,7 @@ class Transactions:
 
     def open_for(self, target: TopicPartition) -> bool:
         """Whether a batch for the partition may be sent now."""
-        if self.state.state is not State.OPEN:
+        if self.state.state not in _WRITING:
             return False
         if target in self._added:
             return True
@@ -150,7 +169,7 @@ class Transactions:
 
     def may_retry(self) -> bool:
         """Whether a batch that failed may be sent again."""
-        return self.state.state is State.OPEN and not self._aborting
+        return self.state.state in _WRITING
 
     def failed(self, error: Exception) -> None:
         """A batch was given up: the transaction cannot commit, and its sequence has a gap."""
@@ -171,7 +190,7 @@ class Transactions:
 
     async def _announce_partitions(self) -> None:
         try:
-            while self._wanted and self.state.state is State.OPEN:
+            while self._wanted and self.state.state in _WRITING:
                 wanted = frozenset(self._wanted)
                 await self._add_partitions(wanted)
                 self._added |= wanted
@@ -253,22 +272,37 @@ class Transactions:
     ) -> Any:
         """The coordinator's answer, once it has no error in it; what may pass is waited for."""
 
+        seen: OttlaError | None = None
+
         async def attempt() -> Any:
-            response = await self._cluster.ask_coordinator(
-                key or self._id, request, kind=kind, max_version=max_version
-            )
-            for code in _codes(response):
-                if code == ErrorCode.CONCURRENT_TRANSACTIONS:
-                    await asyncio.sleep(_SOON_S)
-                if code:
-                    raise api_error(code)
+            nonlocal seen
+            try:
+                response = await self._cluster.ask_coordinator(
+                    key or self._id, request, kind=kind, max_version=max_version
+                )
+                for code in _codes(response):
+                    if code == ErrorCode.CONCURRENT_TRANSACTIONS:
+                        await asyncio.sleep(_SOON_S)
+                    if code:
+                        raise api_error(code)
+            except OttlaError as error:
+                seen = error
+                raise
             return response
 
-        return await self._cluster.retried(attempt, timeout_ms=self._settings.max_block_ms)
+        within_ms = self._settings.max_block_ms
+        try:
+            async with asyncio.timeout(within_ms / 1000):
+                return await self._cluster.retried(attempt, timeout_ms=within_ms)
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"the coordinator of {key or self._id} did not do what it was asked within "
+                f"max.block.ms={within_ms}; call the same again to go on"
+                + (f" (last: {seen})" if seen is not None else "")
+            ) from seen
 
     async def _drop(self) -> None:
         """Give up what was not sent, and wait for what was."""
-        self._aborting = True
         aborted = OttlaError("the transaction was aborted before the record was written")
         if self._sender.drop(aborted):
             self._gap = True

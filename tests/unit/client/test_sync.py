@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from ottla.base.errors import OttlaError
 from ottla.client.sync import LoopThread
 
 
@@ -20,7 +21,7 @@ def test_work_runs_in_the_thread_and_its_result_comes_back() -> None:
     assert thread.run(name_of_thread()) == "bridge"
     thread.stop()
     assert "bridge" not in [each.name for each in threading.enumerate()]
-    with pytest.raises(RuntimeError, match="this client was closed"):
+    with pytest.raises(OttlaError, match="this client was closed"):
         thread.run(name_of_thread())
 
 
@@ -60,6 +61,6 @@ def test_waiting_inside_the_thread_itself_is_refused() -> None:
     async def inside() -> None:
         thread.run(name_of_thread())
 
-    with pytest.raises(RuntimeError, match="wait for ever"):
+    with pytest.raises(OttlaError, match="wait for ever"):
         thread.run(inside())
     thread.stop()

@@ -1,0 +1,1 @@
+"""What ends a client: closing it, and forks of the process it lives in."""
