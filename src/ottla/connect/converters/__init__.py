@@ -1,0 +1,1 @@
+"""Converters between records and the bytes in topics: one file per format."""

@@ -1,0 +1,1 @@
+"""Single message transforms: one file per transform of Kafka Connect."""
