@@ -85,6 +85,11 @@ def configure(
     root.propagate = False
 
 
+def set_level(level: str) -> None:
+    """Change what is left out, while the program runs."""
+    logging.getLogger(ROOT).setLevel(level.upper())
+
+
 def _pairs_of(record: logging.LogRecord) -> dict[str, Any]:
     return record.__dict__.get(_PAIRS) or {}
 

@@ -21,6 +21,7 @@ _FIELDS: Final = {
     "Node count": "nodes",
 }
 _LONGEST_ANSWER: Final = 65_536
+_UNSEEN: Final = "not seen from here"
 SERVING: Final = frozenset({"leader", "follower", "observer", "standalone"})
 
 
@@ -43,12 +44,29 @@ def servers(connect: str) -> list[tuple[str, int]]:
     return found
 
 
-def is_quorate(rows: list[dict[str, Any]]) -> bool:
-    """Whether more than half of the servers serve, and one of them leads."""
-    modes = [row["mode"] for row in rows]
-    return 2 * sum(mode in SERVING for mode in modes) > len(rows) and (
-        "leader" in modes or "standalone" in modes
-    )
+def may_be_well(rows: list[dict[str, Any]]) -> bool:
+    """False if servers answer, and none of them serves: a leader or follower without a majority stops serving.
+
+    A server that cannot be reached from here proves nothing. The brokers may see it: in containers, only they do.
+    """
+    seen = [row for row in rows if not is_unseen(row)]
+    return not seen or any(row["mode"] in SERVING for row in seen)
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The ensemble in a few words."""
+    if not rows:
+        return "none"
+    serving = sum(row["error"] is None for row in rows)
+    unseen = sum(map(is_unseen, rows))
+    if unseen == len(rows):
+        return f"{unseen} not seen from here"
+    return f"{serving} of {len(rows)} serve" + (f", {unseen} not seen from here" if unseen else "")
+
+
+def is_unseen(row: dict[str, Any]) -> bool:
+    """Whether a server cannot be resolved or reached from where the command runs."""
+    return (row["error"] or "").startswith(_UNSEEN)
 
 
 async def _server(address: tuple[str, int]) -> dict[str, Any]:
@@ -63,9 +81,9 @@ async def _server(address: tuple[str, int]) -> dict[str, Any]:
             finally:
                 writer.close()
     except TimeoutError:
-        return {**row, "error": f"no answer within {_WITHIN_S:.0f} s"}
+        return {**row, "error": f"{_UNSEEN}: no answer within {_WITHIN_S:.0f} s"}
     except OSError as failure:
-        return {**row, "error": failure.strerror or str(failure)}
+        return {**row, "error": f"{_UNSEEN}: {failure.strerror or failure}"}
     return {**row, **_answered(said)}
 
 

@@ -1,12 +1,15 @@
 """Pure: what must hold between settings, after each is right by itself."""
 
 from dataclasses import replace
+from typing import Final
 
 from ottla.base.errors import ConfigError
 from ottla.config.groups import GroupsConfig
 from ottla.config.listeners import Listener
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings
+
+_FEWEST_OF_A_CLUSTER: Final = 2
 
 
 def checked(settings: Settings) -> Settings:
@@ -17,6 +20,7 @@ def checked(settings: Settings) -> Settings:
     check_limits(settings)
     check_groups(settings.groups)
     _check_zookeeper(settings)
+    _check_quorum(settings)
     server = replace(
         settings.server,
         listeners=_without_controllers(settings, settings.server.listeners),
@@ -51,6 +55,29 @@ def _check_zookeeper(settings: Settings) -> None:
     ):
         raise ConfigError(
             "broker.id", None, "must be given where broker.id.generation.enable is false"
+        )
+
+
+def _check_quorum(settings: Settings) -> None:
+    """Refuses a node of a KRaft cluster without ZooKeeper: each of them would become a lone broker."""
+    if settings.zookeeper.connect is not None:
+        return
+    for name in ("controller.quorum.voters", "controller.quorum.bootstrap.servers"):
+        members = _words(settings, name)
+        roles = _words(settings, "process.roles")
+        elsewhere = bool(members and roles and "controller" not in roles)
+        if len(members) < _FEWEST_OF_A_CLUSTER and not elsewhere:
+            continue
+        hosts = dict.fromkeys(each.rpartition("@")[2].rpartition(":")[0] for each in members)
+        lines = ["zookeeper.connect=" + ",".join(f"{host}:2181" for host in hosts)]
+        if not has_own_id(settings):
+            lines.append("node.id=1 (another number on each node)")
+        raise ConfigError(
+            name,
+            ",".join(members),
+            "belongs to a cluster, and without ZooKeeper this broker would stand alone. In its place, "
+            f"with a ZooKeeper at these addresses, {' and '.join(lines)} makes it a cluster here; "
+            "one broker alone needs neither",
         )
 
 

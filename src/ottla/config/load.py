@@ -8,6 +8,7 @@ from ottla.base.errors import ConfigError
 from ottla.base.log import logger
 from ottla.config.checks import checked
 from ottla.config.kafka import is_ignored, why_refused
+from ottla.config.misspelt import meant
 from ottla.config.own import PREFIX
 from ottla.config.properties import parse_properties
 from ottla.config.table import SYNONYMS, TABLE, Given, Settings, from_texts
@@ -35,6 +36,7 @@ def load(
         why = why_refused(name, text)
         if why is not None:
             raise ConfigError(name, _unless_secret(name, text), f"{why} (set by {source})")
+    _refuse_misspelt(given)
     settings = checked(from_texts(given))
     return replace(
         settings,
@@ -58,6 +60,31 @@ def environment_name(name: str) -> str:
 
 def _known(name: str) -> bool:
     return name in TABLE or name in SYNONYMS
+
+
+def _refuse_misspelt(given: Mapping[str, Given]) -> None:
+    """Refuse names that are nearly ours: `auto.create.topic.enable=false` would leave auto-creation on."""
+    strange = [
+        (name, written.source)
+        for name, written in given.items()
+        if not _known(name) and not is_ignored(name)
+    ]
+    meant_ones = [(name, source, _meant(name, source)) for name, source in strange]
+    found = [
+        f"{name} (set by {source}), did you mean {right}?"
+        for name, source, right in meant_ones
+        if right
+    ]
+    if found:
+        raise ConfigError(f"unknown setting{'s' if len(found) > 1 else ''}", None, " ".join(found))
+
+
+def _meant(name: str, source: str) -> str | None:
+    if source.startswith(ENVIRONMENT_PREFIX):
+        variables = {environment_name(each).lower(): each for each in (*TABLE, *SYNONYMS)}
+        found = meant(source, variables)
+        return None if found is None else found.upper()
+    return meant(name, (*TABLE, *SYNONYMS))
 
 
 def _from_file(path: str) -> Iterator[tuple[str, Given]]:

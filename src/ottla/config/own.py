@@ -9,7 +9,7 @@ from ottla.config.listeners import (
     AddressBesideBroker,
     OptionalAddress,
 )
-from ottla.config.setting import Synonym, setting
+from ottla.config.setting import Scope, Synonym, setting
 
 PREFIX = "ottla."
 
@@ -37,6 +37,7 @@ class OwnConfig:
         "ottla.log.level",
         "info",
         OneOf("debug", "info", "warning", "error"),
+        scope=Scope.CLUSTER_WIDE,
         importance="low",
         doc="Leaves out of the broker's own log whatever is below this level.",
     )

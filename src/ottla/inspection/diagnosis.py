@@ -7,14 +7,18 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ottla.base.ids import TopicPartition
+from ottla.base.units import MiB
 from ottla.client.view import Topic
 from ottla.inspection.human_units import counted, short_duration, short_size
+from ottla.inspection.partition_health import named, partition_health
 
 PROBLEM: Final = "problem"
 WARNING: Final = "warning"
 WELL: Final = "ok"
 
 _NEARLY_FULL: Final = 0.05
+_FULL: Final = 0.01
+_FULL_BYTES: Final = 256 * MiB
 _MANY_REBALANCES: Final = 5
 _SHORT_RETENTION_MS: Final = 600_000
 
@@ -120,42 +124,36 @@ def _brokers(facts: ClusterFacts) -> Iterator[Finding]:
 
 
 def _partitions(facts: ClusterFacts) -> Iterator[Finding]:
-    unwell = 0
     alive = {each.id for each in facts.brokers}
-    for topic in facts.topics.values():
-        for each in topic.partitions:
-            where = f"{topic.name}-{each.index}"
-            missing = sorted(set(each.replicas) - set(each.isr))
-            needed = facts.min_in_sync.get(topic.name, 1)
-            if each.leader < 0:
-                unwell += 1
-                yield Finding(PROBLEM, f"nobody leads {where}: it can be neither read nor written",
-                              _bring_back(sorted(set(each.replicas) - alive), topic.name))  # fmt: skip
-            elif len(each.isr) < needed:
-                unwell += 1
-                yield Finding(
-                    PROBLEM,
-                    f"{where} has {len(each.isr)} replicas in sync, but min.insync.replicas is {needed}: "
-                    "producers with acks=all are refused (NOT_ENOUGH_REPLICAS)",
-                    _bring_back(missing, topic.name),
-                )
-            elif missing:
-                unwell += 1
-                shown = ", ".join(map(str, missing))
-                yield Finding(WARNING, f"{where} is not in sync on broker {shown}",
-                              _bring_back(missing, topic.name))  # fmt: skip
-    if not unwell:
+    health = partition_health(facts.topics.values(), alive, facts.min_in_sync)
+    for broker, sentence in zip(sorted(health.gone), health.gone_brokers(), strict=True):
+        yield Finding(PROBLEM, sentence, f"start broker {broker} again")
+    describe = "ottla cluster status"
+    if health.leaderless:
+        yield Finding(
+            PROBLEM,
+            f"nobody leads {named(health.leaderless)}: neither reads nor writes are served there",
+            describe,
+        )
+    if health.refusing:
+        yield Finding(
+            PROBLEM,
+            f"{counted(len(health.refusing), 'partition')} with fewer replicas in sync than min.insync.replicas "
+            f"({named(health.refusing)}): producers with acks=all are refused (NOT_ENOUGH_REPLICAS)",
+            describe,
+        )
+    for broker, names in sorted(health.behind.items()):
+        yield Finding(
+            WARNING,
+            f"broker {broker} is there, but not in sync in {counted(len(names), 'partition')} ({named(names)})",
+            f"wait until it has caught up, or look into the log of broker {broker}",
+        )
+    if health.is_well:
         total = sum(len(topic.partitions) for topic in facts.topics.values())
         yield Finding(
             WELL,
             f"{counted(total, 'partition')} in {counted(len(facts.topics), 'topic')}: all replicas are in sync",
         )
-
-
-def _bring_back(brokers: list[int], topic: str) -> str:
-    if not brokers:
-        return f"ottla topics describe {topic}"
-    return f"start broker {', '.join(map(str, brokers))} again"
 
 
 def _disk(disk: DiskFacts) -> Iterator[Finding]:
@@ -164,6 +162,11 @@ def _disk(disk: DiskFacts) -> Iterator[Finding]:
         yield Finding(
             PROBLEM, f"{where} is offline: {disk.error}",
             f"mend the disk and start broker {disk.broker} again",
+        )  # fmt: skip
+    elif 0 <= disk.usable_bytes < min(disk.total_bytes * _FULL, _FULL_BYTES):
+        yield Finding(
+            PROBLEM, f"{where} is full ({short_size(disk.usable_bytes)} left): what is written there is refused",
+            "ottla topics list --long, and shorten retention.ms of the largest (docs/production.md, A full disk)",
         )  # fmt: skip
     elif disk.total_bytes > 0 and disk.usable_bytes < disk.total_bytes * _NEARLY_FULL:
         yield Finding(

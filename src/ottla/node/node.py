@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from ottla.base.clock import Clock
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition, id_text
-from ottla.base.log import logger
+from ottla.base.log import logger, set_level
 from ottla.base.tasks import Tasks
 from ottla.broker.apis import APIS_BY_KEY
 from ottla.broker.context import Broker
@@ -286,6 +286,7 @@ class Node:
         if delta.broker_configs:
             dynamic = image.broker_config(None), image.broker_config(self._node_id)
             self._live.update(Overlay(self._settings, *dynamic))
+            set_level(self._live.now.ottla.log_level)
             if self._logs is not None:
                 self._logs.config = self._live.now.storage
 

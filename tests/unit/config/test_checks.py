@@ -122,3 +122,45 @@ def test_consumer_groups_whose_times_cannot_be_are_refused(assignments, named):
 def test_who_bounds_the_assignment_interval_need_not_set_one():
     groups = load(assignments=["group.consumer.min.assignment.interval.ms=500"]).groups
     assert groups.group_consumer_assignment_interval_ms == 0
+
+
+KRAFT_NODE = """
+process.roles=broker,controller
+node.id=2
+controller.quorum.voters=1@a:9093,2@b:9093,3@c:9093
+listeners=PLAINTEXT://b:9092,CONTROLLER://b:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+"""
+
+
+def test_a_node_of_a_kraft_cluster_is_told_what_makes_it_a_cluster_here(tmp_path):
+    path = tmp_path / "server.properties"
+    path.write_text(KRAFT_NODE)
+    with pytest.raises(ConfigError) as refused:
+        load(str(path))
+    line = "zookeeper.connect=a:2181,b:2181,c:2181"
+    assert "would stand alone" in str(refused.value)
+    assert line in str(refused.value)
+    path.write_text(KRAFT_NODE + line)
+    connect = load(str(path)).zookeeper.connect
+    assert connect is not None
+    assert connect.hosts == ("a:2181", "b:2181", "c:2181")
+
+
+@pytest.mark.parametrize(
+    ("assignments", "word"),
+    [
+        (["controller.quorum.bootstrap.servers=a:9093,b:9093"], "node.id=1 (another number"),
+        (["process.roles=broker", "controller.quorum.voters=1@a:9093"], "connect=a:2181"),
+    ],
+)
+def test_a_quorum_elsewhere_is_a_cluster_too(assignments, word):
+    with pytest.raises(ConfigError) as refused:
+        load(assignments=assignments)
+    assert word in str(refused.value)
+
+
+def test_a_quorum_of_one_is_a_broker_alone():
+    alone = ["process.roles=broker,controller", "controller.quorum.voters=1@localhost:9093"]
+    assert load(assignments=alone).zookeeper.connect is None

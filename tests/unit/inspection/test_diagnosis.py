@@ -62,14 +62,22 @@ def test_a_well_cluster() -> None:
 
 
 def test_partitions_that_lack_replicas() -> None:
-    assert "orders-0 is not in sync on broker 2 -> start broker 2 again" in told(
-        cluster(Partition(0, 1, 0, (1, 2), (1,))), WARNING
-    )
+    behind = told(cluster(Partition(0, 1, 0, (1, 2), (1,))), WARNING)
+    assert "broker 2 is there, but not in sync in 1 partition (orders-0)" in behind
     refused = told(cluster(Partition(0, 1, 0, (1, 2), (1,)), min_in_sync={"orders": 2}), PROBLEM)
     assert "producers with acks=all are refused (NOT_ENOUGH_REPLICAS)" in refused
     gone = told(cluster(Partition(0, -1, 0, (3,), (3,))), PROBLEM)
     assert "nobody leads orders-0" in gone
     assert "start broker 3 again" in gone
+
+
+def test_a_dead_broker_is_one_line_however_many_partitions_miss_it() -> None:
+    found = cluster(*(Partition(n, 1, 0, (1, 2, 3), (1, 2)) for n in range(57)))
+    assert (
+        told(found, PROBLEM)
+        == "broker 3 is gone; 57 partitions have fewer replicas -> start broker 3 again"
+    )
+    assert not told(found, WARNING)
 
 
 def test_brokers_and_disks() -> None:
@@ -78,8 +86,10 @@ def test_brokers_and_disks() -> None:
     found = told(cluster(brokers=(away,)), PROBLEM)
     assert "tells clients to find it at inside:9092" in found
     assert "advertised.listeners" in found
-    full = DiskFacts(1, "/data", None, 1000, 10)
-    assert "/data of broker 1 has only 10 B left" in told(cluster(disks=(full,)), WARNING)
+    filling = DiskFacts(1, "/data", None, 1000, 10)
+    assert "/data of broker 1 has only 10 B left" in told(cluster(disks=(filling,)), WARNING)
+    full = DiskFacts(1, "/data", None, 1 << 40, 1 << 20)
+    assert "/data of broker 1 is full (1.05 MB left)" in told(cluster(disks=(full,)), PROBLEM)
     assert "is offline: EIO" in told(cluster(disks=(DiskFacts(1, "/d", "EIO"),)), PROBLEM)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from ottla.storage.checkpoint import read
 from tests.support.broker import OttlaBroker
+from tests.support.ottla_cli import Ottla
 from tests.support.waiting import wait_for
 from tests.unit.broker.handlers.asking import NOW_MS, Client
 from tests.unit.broker.handlers.records import (
@@ -152,3 +153,16 @@ def test_a_topic_deleted_while_it_is_synced_harms_nobody(own_broker: Brokers) ->
             for _ in range(20):
                 client.receive()
         assert client.produce(client.new_topic()) == 0
+
+
+def test_the_level_of_the_log_is_changed_while_it_runs(
+    own_broker: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = own_broker()
+    ottla = Ottla(broker.bootstrap).at_home(monkeypatch)
+    ottla.ok("configs", "set", "--all-brokers", "ottla.log.level=error")
+    ottla.ok("topics", "create", "in-silence")
+    ottla.ok("configs", "set", "--all-brokers", "ottla.log.level=info")
+    ottla.ok("topics", "create", "aloud")
+    assert "in-silence" not in broker.log
+    assert "topic created topic=aloud" in broker.log

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, paint, show, show_one
+from ottla.inspection.partition_health import is_explained, partition_health
 
 if TYPE_CHECKING:
     from ottla.client.admin import Admin
+    from ottla.client.administration.brokers import BrokerDescription
+    from ottla.client.view import Partition, Topic
 
 _Rows: TypeAlias = list[dict[str, Any]]
 
@@ -26,31 +29,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_broker_arguments(parser)
 
 
+class Status(NamedTuple):
+    """What is printed: `unexplained` are the unwell partitions that no missing broker accounts for."""
+
+    head: dict[str, Any]
+    brokers: _Rows
+    unwell: _Rows
+    unexplained: _Rows
+    ensemble: _Rows
+    gone: list[str]
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Print it: a head, the brokers, the ensemble, and the partitions that are unwell."""
-    head, brokers, unwell, ensemble = ask(arguments, _status)
+    """Print it: a head, the brokers, the ensemble, and what is unwell."""
+    status = ask(arguments, _status)
     if arguments.output == "table":
-        show_one(head, "table")
-        print()
-        show(brokers, "table")
-        if ensemble:
-            print()
-            show(ensemble, "table")
-        if unwell:
-            print()
-            print(paint("partitions that are unwell", "red"))
-            show(unwell, "table")
+        _print(status)
     elif arguments.output == "json":
-        show_one({**head, "members": brokers, "unwell": unwell, "ensemble": ensemble}, "json")
+        lists = {"members": status.brokers, "unwell": status.unwell, "gone": status.gone}
+        show_one({**status.head, **lists, "ensemble": status.ensemble}, "json")
     else:
-        show([head], arguments.output)
-    return 0 if head["healthy"] else 1
+        show([status.head], arguments.output)
+    return 0 if status.head["healthy"] else 1
 
 
-async def _status(
-    admin: Admin,
-) -> tuple[dict[str, Any], _Rows, _Rows, _Rows]:
-    from ottla.cli.ensemble import ensemble, is_quorate
+def _print(status: Status) -> None:
+    show_one(status.head, "table")
+    print()
+    show(status.brokers, "table")
+    if status.ensemble:
+        print()
+        show(status.ensemble, "table")
+    if status.unexplained:
+        print()
+        print(paint("partitions that are unwell", "red"))
+        show(status.unexplained, "table")
+    for sentence in status.gone:
+        print()
+        print(paint(sentence, "red"))
+
+
+async def _status(admin: Admin) -> Status:
+    from ottla.cli.ensemble import ensemble, may_be_well, summary
 
     cluster = await admin.describe_cluster()
     topics = await admin.list_topics()
@@ -59,7 +79,7 @@ async def _status(
     lagging = [each for _, each in partitions if len(each.isr) < len(each.replicas)]
     ids = {each.id for each in cluster.brokers}
     zookeepers = await ensemble(admin, cluster.brokers[0].id)
-    quorate = is_quorate(zookeepers) if zookeepers else True
+    is_well = cluster.controller_id in ids and may_be_well(zookeepers)
     head = {
         "cluster": cluster.cluster_id,
         "controller": cluster.controller_id if cluster.controller_id in ids else None,
@@ -68,36 +88,42 @@ async def _status(
         "partitions": len(partitions),
         "under_replicated": len(lagging),
         "leaderless": len(leaderless),
-        "ensemble": _summary(zookeepers),
-        "healthy": cluster.controller_id in ids and quorate and not lagging and not leaderless,
+        "ensemble": summary(zookeepers),
+        "healthy": is_well and not lagging and not leaderless,
     }
-    brokers = [
-        {
-            "broker": each.id,
-            "address": f"{each.host}:{each.port}",
-            "rack": each.rack,
-            "controller": each.id == cluster.controller_id,
-            "leads": sum(partition.leader == each.id for _, partition in partitions),
-            "holds": sum(each.id in partition.replicas for _, partition in partitions),
-        }
-        for each in cluster.brokers
-    ]
     unwell = [
-        {
-            "topic": topic.name,
-            "partition": each.index,
-            "leader": each.leader if each.leader >= 0 else None,
-            "replicas": list(each.replicas),
-            "in_sync": list(each.isr),
-        }
+        (topic, each)
         for topic, each in partitions
         if each.leader < 0 or len(each.isr) < len(each.replicas)
     ]
-    return head, brokers, unwell, zookeepers
+    return Status(
+        head,
+        [_broker(each, cluster.controller_id, partitions) for each in cluster.brokers],
+        [_row(topic, each) for topic, each in unwell],
+        [_row(topic, each) for topic, each in unwell if not is_explained(each, ids)],
+        zookeepers,
+        partition_health(topics.values(), ids, {}).gone_brokers(),
+    )
 
 
-def _summary(zookeepers: _Rows) -> str:
-    if not zookeepers:
-        return "none"
-    serving = sum(each["error"] is None for each in zookeepers)
-    return f"{serving} of {len(zookeepers)} serve"
+def _broker(
+    broker: BrokerDescription, controller: int, partitions: list[tuple[Topic, Partition]]
+) -> dict[str, Any]:
+    return {
+        "broker": broker.id,
+        "address": f"{broker.host}:{broker.port}",
+        "rack": broker.rack,
+        "controller": broker.id == controller,
+        "leads": sum(each.leader == broker.id for _, each in partitions),
+        "holds": sum(broker.id in each.replicas for _, each in partitions),
+    }
+
+
+def _row(topic: Topic, partition: Partition) -> dict[str, Any]:
+    return {
+        "topic": topic.name,
+        "partition": partition.index,
+        "leader": partition.leader if partition.leader >= 0 else None,
+        "replicas": list(partition.replicas),
+        "in_sync": list(partition.isr),
+    }
