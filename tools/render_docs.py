@@ -247,6 +247,30 @@ def _named(settings: Iterable[str]) -> str:
     return ", ".join(f"`kafka.{name}`" for name in sorted(settings))
 
 
+def rest_page() -> str:
+    """What `ottla http` serves, and its settings."""
+    from ottla.http.application import ROUTES
+    from ottla.http.settings import HttpSettings
+
+    introduction = (ROOT / "tools" / "rest_introduction.md").read_text("utf-8").strip()
+    lines = ["# REST", GENERATED, introduction, "## Settings"]
+    lines.append(
+        "In a properties file (`ottla http http.properties`), in the environment (`OTTLA_HTTP_READ_ONLY`), or with "
+        "`--set`. Other names are settings of the cluster's clients."
+    )
+    lines.append("\n".join(_client_settings_table(settings_of(HttpSettings))))
+    for tag in dict.fromkeys(route.tag for route in ROUTES if route.tag):
+        lines.append(f"## {tag}")
+        table = ["| method | path | what it does |", "|---|---|---|"]
+        table += [
+            f"| {each.method} | `{each.path}` | {_cell(each.summary)} |"
+            for each in ROUTES
+            if each.tag == tag
+        ]
+        lines.append("\n".join(table))
+    return "\n\n".join(lines) + "\n"
+
+
 def cli_page() -> str:
     """Every command of `ottla`, with what its --help says."""
     lines = [
@@ -305,6 +329,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "apis": apis_page,
     "cli": cli_page,
     "clients": clients_page,
+    "rest": rest_page,
     "spark-options": spark_options_page,
 }
 

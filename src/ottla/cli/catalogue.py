@@ -37,6 +37,7 @@ class Noun(NamedTuple):
 ALONE: Final = {
     "up": "Start ottla on this machine and show what to try.",
     "broker": "Run one broker in the foreground.",
+    "http": "Serve REST and the console of a cluster.",
     "doctor": "Find out why a consumer gets nothing, a producer is refused or a cluster is unwell.",
     "bench": "Measure how fast a cluster takes and gives records.",
     "completion": "Print what makes a shell complete commands, topics and groups.",

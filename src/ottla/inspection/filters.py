@@ -72,6 +72,11 @@ def compiled(text: str) -> Callable[[Record], bool]:
     return lambda record: test(Subject(record))
 
 
+def has_patterns(text: str) -> bool:
+    """Whether a filter has regular expressions, which may take for ever: Python's engine backtracks."""
+    return any(token[:2] == ("word", "matches") for token in _tokens(text))
+
+
 class _Token(NamedTuple):
     kind: str
     text: str

@@ -11,7 +11,7 @@ from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.names import chosen_partitions, find_topic
 from ottla.cli.output import add_output_argument, show
 from ottla.cli.time_arguments import duration_ms
-from ottla.cli.transactional_ids import Hanging, hanging
+from ottla.inspection.hanging_transactions import Hanging, hanging
 from ottla.inspection.human_units import iso
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What v3 lacks: reading records, moving offsets, reassignments, elections, transactions and more."""

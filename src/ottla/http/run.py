@@ -1,0 +1,118 @@
+"""Runs the service: binds, says that it is ready, serves until it is told to stop, closes everything."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from typing import Final
+
+import uvicorn
+
+from ottla.base.errors import OttlaError
+from ottla.base.log import configure
+from ottla.config.listeners import Address
+from ottla.http.application import make_app
+from ottla.http.settings import HttpSettings
+
+_BACKLOG: Final = 2048
+_STOP_S: Final = 5
+_KEEP_ALIVE_S: Final = 75
+
+
+def run(settings: HttpSettings, on_ready: Callable[[list[str]], None]) -> int:
+    """Serve until SIGTERM or Ctrl-C; `on_ready` is given the addresses."""
+    import uvloop
+
+    configure(settings.log_format, settings.log_level)  # type: ignore[arg-type]  # one of both words
+    uvloop.run(serve(settings, on_ready))
+    return 0
+
+
+async def serve(settings: HttpSettings, on_ready: Callable[[list[str]], None]) -> None:
+    """The same within a loop."""
+    refuse_open_doors(settings)
+    sockets = [bind(each) for each in settings.listeners]
+    app = make_app(settings)
+    config = uvicorn.Config(
+        app,
+        http="auto",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        forwarded_allow_ips="*" if settings.behind_proxy else None,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_STOP_S,
+        limit_concurrency=settings.max_connections,
+        backlog=_BACKLOG,
+    )
+    server = _Server(config, lambda: on_ready([url_of(each) for each in sockets]))
+    app.services.start()
+    try:
+        await server.serve(sockets)
+    finally:
+        await app.services.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with a word when it is ready, and signals of our own."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        self._on_ready()
+
+    def _stop(self) -> None:
+        # Streams may go on for ever: whoever stops the service a second time means it.
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def refuse_open_doors(settings: HttpSettings) -> None:
+    """Raise unless everybody may come in who can: no address but loopback without a word."""
+    if not settings.is_loopback and not settings.anonymous:
+        shown = ", ".join(map(str, settings.listeners))
+        raise OttlaError(
+            f"{shown} can be reached from other machines, and nobody has to log in: whoever reaches it may do "
+            "everything. Listen on localhost, or say ottla.http.anonymous=true"
+        )
+
+
+def bind(address: Address) -> socket.socket:
+    """A socket that listens there; OttlaError says why there can be none."""
+    host = address.host or "0.0.0.0"
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise OttlaError(f"cannot listen on {address}: {error.strerror or error}") from None
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(where)
+    except OSError as error:
+        made.close()
+        raise OttlaError(
+            f"cannot listen on {address}: {error.strerror}; --listen HOST:PORT takes another address"
+        ) from None
+    made.setblocking(False)
+    return made
+
+
+def url_of(bound: socket.socket) -> str:
+    """The address that a browser takes."""
+    host, port = bound.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

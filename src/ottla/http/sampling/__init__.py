@@ -1,0 +1,1 @@
+"""What clusters did lately: offsets and sizes, looked at now and then."""
