@@ -47,6 +47,7 @@ def test_commands_that_start_brokers_are_described_with_the_same_words() -> None
 SAY_NOTHING_TO_PROGRAMS = {
     ("up",),
     ("broker",),
+    ("http",),
     ("completion",),
     ("records", "export"),
     ("cluster", "migrate"),

@@ -11,7 +11,6 @@ from ottla.cli.connect import assignments
 from ottla.config.load import ENVIRONMENT_PREFIX
 from ottla.config.properties import parse_properties
 
-SUMMARY = "Serve REST and the console of a cluster."
 EXAMPLES = """examples:
   ottla http --bootstrap-server localhost:9092
   ottla http http.properties --listen localhost:8082

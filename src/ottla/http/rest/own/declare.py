@@ -1,4 +1,4 @@
-"""Pure: how routes of our own are written down; their errors are problem+json."""
+"""How routes of our own are written down; their errors are problem+json."""
 
 from __future__ import annotations
 

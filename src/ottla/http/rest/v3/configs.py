@@ -178,7 +178,7 @@ def _default(entry: ConfigEntry) -> ConfigEntry:
     return entry
 
 
-def _routes(path: str, batch: str, tag: str, what: str, data: type[Any]) -> tuple[Any, ...]:
+def _routes(path: str, batch: str, tag: str, what: str, data: Any) -> tuple[Any, ...]:
     one = f"{path}/{{name}}"
     return (
         route("GET", path, list_configs, f"List the settings of {what}", tag, answer=list_of(data)),

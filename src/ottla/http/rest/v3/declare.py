@@ -1,4 +1,4 @@
-"""Pure: how routes of v3 are written down."""
+"""How routes of v3 are written down."""
 
 from __future__ import annotations
 
