@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from ottla.client.administration.topics import NewTopic
+from ottla.client.sync_admin import SyncAdmin
 from tests.support.broker import OttlaBroker
 from tests.support.clients import consume, create_topic, produce
 from tests.support.disk import MIB, fill, small_disk
 from tests.support.requirements import requires
+from tests.support.waiting import wait_for
 from tests.support.wire import Wire, batch, produce_request, produced
 
 pytestmark = pytest.mark.compat
@@ -74,3 +77,24 @@ def test_what_follows_a_batch_that_found_no_room_is_not_out_of_order(
         assert [send(1), send(2)] == [0, 0]
     assert len(consume(broker.bootstrap, topic, check_crcs=True)) == 3
     broker.stop()
+
+
+def test_a_partition_made_while_the_disk_was_full_opens_when_there_is_room(
+    disk: Path, own_broker: Callable[..., OttlaBroker]
+) -> None:
+    roomy = disk.with_name("roomy")  # the metadata lies in the first directory
+    broker = own_broker({"log.dirs": f"{roomy},{disk}/logs"}, data_dir=roomy)
+    create_topic(broker.bootstrap)
+    ballast = fill(disk, leave_bytes=0)
+    with SyncAdmin({"bootstrap.servers": broker.bootstrap}) as client:
+        client.create_topics([NewTopic("late", 1)])
+    with Wire(broker.bootstrap) as wire:
+        refused = produced(wire.ask(produce_request("late", batch(b"too early"))))
+        assert refused.error_code == KAFKA_STORAGE_ERROR
+        ballast.unlink()
+
+        def taken() -> bool:
+            return produced(wire.ask(produce_request("late", batch(b"room")))).error_code == 0
+
+        wait_for(taken, "the partition to open")
+    assert [each.value() for each in consume(broker.bootstrap, "late")] == [b"room"]

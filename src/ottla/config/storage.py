@@ -112,6 +112,13 @@ class StorageConfig:
         importance="low",
         doc="Looks for producers to forget this often.",
     )
+    stray_retention_ms: int = setting(
+        "ottla.stray.retention.ms",
+        DAY_MS,
+        Long(-1),
+        doc="Deletes the directory of a partition that the cluster does not know this long, and "
+        "log.segment.delete.delay.ms, after it was set aside; -1 keeps it.",
+    )
     max_producers: int = setting(
         "ottla.max.producers",
         500_000,

@@ -43,6 +43,10 @@ OFFLINE_DIRECTORIES = gauge(
     "ottla_offline_log_directories", "Log directories that failed and wait for a restart."
 )
 
+STRAY_PARTITIONS = gauge(
+    "ottla_stray_partitions", "Directories of partitions that the cluster does not know, set aside."
+)
+
 _Rows = Iterator[tuple[tuple[str, ...], float]]
 
 
@@ -74,6 +78,7 @@ def watch_gauges(partitions: Partitions, sessions: FetchSessions, logs: Logs) ->
     replication.UNDER_REPLICATED.set_function(
         lambda: sum(partition.is_under_replicated for partition in partitions)
     )
+    STRAY_PARTITIONS.set_function(logs.count_strays)
     OFFLINE_DIRECTORIES.set_function(lambda: sum(each.offline is not None for each in logs.dirs))
 
 

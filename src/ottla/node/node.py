@@ -7,6 +7,7 @@ import random
 import resource
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
@@ -46,6 +47,7 @@ from ottla.coordination.transactions.room import Room
 from ottla.node.hand_over import HandOver
 from ottla.node.metrics import watch_coordinators, watch_gauges
 from ottla.node.metrics_page import serve_metrics
+from ottla.node.reopening import keep_opening
 from ottla.node.sockets import advertised_host, bind
 from ottla.node.tree import open_home
 from ottla.protocol.errors import ErrorCode
@@ -191,6 +193,7 @@ class Node:
         self._pauses.start()
         for running in (self._pauses.run(), isrs.run(), cluster.run()):
             self._tasks.spawn(running)
+        self._tasks.keep("unopened partitions", partial(keep_opening, partitions, metadata))
 
     async def stop(self) -> None:
         """Go down in the reverse order: first nobody asks, then nothing runs, then everything is on disk."""

@@ -55,7 +55,8 @@ class Partitions:
         self.on_caught_up: Callable[[Partition], None] = _nobody
         self.news = FollowerNews()
         self._topics: dict[Topic, dict[int, Partition]] = {}
-        self._unopened: set[tuple[Topic, int]] = set()
+        # Partitions whose log could not be made or opened; True for those that existed before this broker started.
+        self._unopened: dict[TopicPartition, bool] = {}
         # Whether the tree says that something was here which was not found.
         self.is_missing_logs = False
         self._image = Image()
@@ -101,8 +102,6 @@ class Partitions:
         return partition
 
     def _not_hosted(self, topic: Topic, index: int) -> ApiError:
-        if (topic, index) in self._unopened:
-            return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
         if isinstance(topic, bytes):
             known = self._image.topics_by_id.get(UUID(bytes=topic))
         else:
@@ -111,6 +110,8 @@ class Partitions:
             return _unknown(topic, index)
         if known.partition(index) is None:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {index}")
+        if TopicPartition(known.name, index) in self._unopened:
+            return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
         return ApiError(
             ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{known.name}-{index} is on other brokers"
         )
@@ -135,6 +136,7 @@ class Partitions:
             if self._node_id in placed.replicas:
                 self._place(topic, placed, existed=False)
             else:
+                self._unopened.pop(TopicPartition(topic.name, placed.partition), None)
                 self._remove(self._topics.get(topic.name, {}), placed.partition)
             if number % _PARTITIONS_PER_TURN == 0:
                 await asyncio.sleep(0)
@@ -156,12 +158,17 @@ class Partitions:
             self.on_placed(partition)
             return
         tp = TopicPartition(topic.name, placed.partition)
+        tried, existed = tp in self._unopened, self._unopened.get(tp, existed)
         try:
             opened = self._logs.get(tp) or self._create(tp, topic.topic_id, existed)
         except StorageError as failure:
-            log.error("partition cannot be opened", partition=tp, reason=str(failure))
-            self._unopened |= {(topic.name, tp.partition), (topic.topic_id.bytes, tp.partition)}
+            if not tried:
+                log.error("partition cannot be opened", partition=tp, reason=str(failure))
+            self._unopened[tp] = existed
             return
+        if tried:
+            log.info("partition opened at last", partition=tp)
+            del self._unopened[tp]
         partition = hosted[placed.partition] = Partition(
             tp, opened, placed, node_id=self._node_id, watch=self, now_ms=self._now_ms()
         )
@@ -181,9 +188,10 @@ class Partitions:
 
     def _remove_topic(self, topic: TopicImage) -> None:
         hosted = self._topics.pop(topic.name, {})
-        gone = topic.name, topic.topic_id.bytes
         self._topics.pop(topic.topic_id.bytes, None)
-        self._unopened = {pair for pair in self._unopened if pair[0] not in gone}
+        self._unopened = {
+            tp: existed for tp, existed in self._unopened.items() if tp.topic != topic.name
+        }
         for index in list(hosted):
             self._remove(hosted, index)
 
@@ -243,6 +251,10 @@ class Partitions:
             return placed.lives.get(self._node_id) == member.life
         # A controller of a build that counted no lives means whoever was registered when it wrote.
         return 0 <= member.broker_epoch < placed.zxid
+
+    def unopened(self) -> set[str]:
+        """The topics of partitions whose log could not be made or opened."""
+        return {tp.topic for tp in self._unopened}
 
     def unclaimed(self) -> set[str]:
         """The topics of partitions whose leader this broker is, or is not, since it knows which life it is in."""

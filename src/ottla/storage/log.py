@@ -484,7 +484,8 @@ class Log:
         self.segments = sorted(kept + fresh, key=lambda segment: segment.base_offset)
         self._unsynced.forget(old)
         self._directory_changed = True
-        return retired
+        bases = {segment.base_offset for segment in self.segments}
+        return retired + self._snapshots.retire_between(bases, DELETED_SUFFIX)
 
     def collect_garbage(self) -> None:
         """Give back descriptors and indexes of sealed segments that are not being read."""

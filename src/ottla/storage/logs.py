@@ -17,7 +17,7 @@ from ottla.base.log import logger
 from ottla.config.log import LogConfig
 from ottla.config.storage import StorageConfig
 from ottla.protocol.records.batch import Buffer
-from ottla.storage import checkpoint, fs
+from ottla.storage import checkpoint, fs, strays
 from ottla.storage.duties import Duties
 from ottla.storage.flush import Flusher
 from ottla.storage.log import Log
@@ -69,6 +69,7 @@ class Logs:
         self.moves = Moves(self, clock, self._duties.remove_tree_later)
         # Who hears that the log of a partition is in another directory now.
         self.on_moved: Callable[[Log], None] | None = None
+        self._strays: list[strays.Stray] = []
         self._interrupted_moves: list[tuple[TopicPartition, LogDir]] = []
         # The broker epoch of the last clean stop, if it was one of every directory and no log has lost anything since;
         # else -1 (KIP-966).
@@ -137,9 +138,22 @@ class Logs:
         for path in self._rubbish:
             self._duties.remove_tree_later(path, 0)
         self._rubbish.clear()
+        self._delete_strays()
         for tp, log_dir in self._interrupted_moves:
             if tp in self._logs and log_dir.offline is None:
                 self.moves.begin(tp, log_dir)
+
+    def _delete_strays(self) -> None:
+        retention_ms = self.config.stray_retention_ms
+        delay_ms = self._config_for("").file_delete_delay_ms
+        for stray in self._strays:
+            due_ms = strays.due_in_ms(stray, retention_ms, delay_ms, self._clock())
+            if due_ms is not None:
+                self._duties.remove_tree_later(stray.directory, due_ms)
+
+    def count_strays(self) -> int:
+        """How many directories are set aside and not yet deleted."""
+        return sum(fs.exists(stray.directory) for stray in self._strays)
 
     async def apply_retention(self) -> None:
         """Delete what has expired now, and not when it is next looked for."""
@@ -171,9 +185,16 @@ class Logs:
         directory = f"{log_dir.path}/{tp}"
         try:
             created = self._open_log(log_dir, directory, tp, topic_id, clean=True)
-            write_topic_id(directory, topic_id)
         except LogDirOffline as error:
             log_dir.fail(error)
+            raise
+        try:
+            write_topic_id(directory, topic_id)
+        except StorageError as error:
+            # Without its topic id it would pass for a partition of any topic of the name.
+            self.drop(created)
+            if isinstance(error, LogDirOffline):
+                log_dir.fail(error)
             raise
         return created
 
@@ -260,7 +281,7 @@ class Logs:
             topic_id = read_topic_id(directory)
             if self._is_stray(tp, topic_id, known):
                 log.warning("stray partition set aside", directory=directory)
-                self._set_aside(log_dir.path, name, "stray")
+                self._set_aside(log_dir.path, name, strays.SUFFIX[1:])
                 continue
             opened = self._open_log(
                 log_dir,
@@ -283,6 +304,7 @@ class Logs:
                     closed_at=points[tp],
                 )
                 is_whole = False
+        self._strays += strays.find(log_dir.path, self._clock())
         return -1 if epoch is None or not is_whole else epoch
 
     def _is_stray(

@@ -66,7 +66,15 @@ class Snapshots:
 
     def retire_below(self, first_offset: int, suffix: str) -> list[str]:
         """Rename the snapshots below an offset; returns what to unlink later."""
-        gone = [offset for offset in self._offsets if offset < first_offset]
-        self._offsets = [offset for offset in self._offsets if offset >= first_offset]
+        return self._retire([each for each in self._offsets if each < first_offset], suffix)
+
+    def retire_between(self, bases: set[int], suffix: str) -> list[str]:
+        """Rename those that are at the base of no segment, except for the newest; returns what to unlink later."""
+        newest = max(self._offsets, default=0)
+        gone = [each for each in self._offsets if each not in bases and each != newest]
+        return self._retire(gone, suffix)
+
+    def _retire(self, gone: list[int], suffix: str) -> list[str]:
+        self._offsets = [offset for offset in self._offsets if offset not in gone]
         paths = [self.path(offset) for offset in gone]
         return [path + suffix for path in paths if fs.rename(path, path + suffix, missing_ok=True)]

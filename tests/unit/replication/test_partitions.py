@@ -4,10 +4,11 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ottla.base.errors import ApiError, LogDirOffline, StorageError
+from ottla.base.errors import ApiError, DiskFull, LogDirOffline, StorageError
 from ottla.base.ids import TopicPartition
 from ottla.cluster.image import Changes, ConfigImage, Image, PartitionImage, TopicImage, advance
 from ottla.cluster.membership import Membership
@@ -17,7 +18,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records.batch import parse_header
 from ottla.replication.partition import Partition
 from ottla.replication.partitions import Partitions
+from ottla.storage import fs
 from ottla.storage.logs import Logs
+from ottla.storage.partition_metadata import read_topic_id
 from ottla.storage.validate import ValidatedBatch
 from tests.unit.storage.samples import NOW_MS, make_batch
 
@@ -255,6 +258,10 @@ def test_a_partition_of_a_lost_directory_is_not_made_anew_elsewhere(tmp_path: Pa
         assert host.error("b") == ErrorCode.KAFKA_STORAGE_ERROR
         assert host.error(topic("b").topic_id.bytes) == ErrorCode.KAFKA_STORAGE_ERROR
         assert host.error("b", 1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        # Not even when the metadata tells something new of it.
+        await host.change(b=topic("b", leader=2))
+        await host.change(b=topic("b"))
+        assert host.error("b") == ErrorCode.KAFKA_STORAGE_ERROR
         await host.change(c=topic("c"))
         append(host.partitions.leader("c", 0))
         await host.change(b=None)
@@ -283,3 +290,31 @@ def test_a_directory_that_fails_takes_only_its_own_partitions_along(tmp_path: Pa
 
     tell(story, first, second)
     assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+@pytest.mark.parametrize("file", ["compaction-gap-checkpoint", "partition.metadata"])
+def test_a_partition_that_found_no_room_is_opened_once_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    write_atomic = fs.write_atomic
+
+    def write_unless_full(path: str, *content: Any, **options: Any) -> None:
+        if path.endswith(file):
+            raise DiskFull("no room")
+        write_atomic(path, *content, **options)
+
+    async def story(host: Host) -> None:
+        host.open()
+        monkeypatch.setattr(fs, "write_atomic", write_unless_full)
+        await host.change(a=topic("a"), b=topic("b"))
+        assert host.error("a") == ErrorCode.KAFKA_STORAGE_ERROR
+        assert host.partitions.unopened() == {"a", "b"}
+        await host.change(a=topic("a", leader=2))
+        await host.change(b=None)
+        monkeypatch.setattr(fs, "write_atomic", write_atomic)
+        await host.change(a=topic("a"))
+        assert host.partitions.unopened() == set()
+        assert append(host.partitions.leader("a", 0)) == 0
+        assert read_topic_id(host.partitions.leader("a", 0).log.directory) == topic("a").topic_id
+
+    tell(story, tmp_path)

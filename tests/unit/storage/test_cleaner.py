@@ -276,3 +276,22 @@ def test_a_job_survives_its_trip(log: Log) -> None:
     job = sealed_job(log)
     assert job.later_aborted
     assert decode_job(encode_job(job)) == job
+
+
+def test_producer_snapshots_of_merged_segments_go_with_them(tmp_path: Path) -> None:
+    log = open_log(tmp_path, COMPACT)
+    for n in range(40):
+        append(log, make_batch(1, value=b"x" * 400, producer_id=7, sequence=n))
+        roll(log)
+    assert compact(log)
+    bases = {segment.base_offset for segment in log.segments}
+    assert len(bases) < 10
+    snapshots = {int(path.stem) for path in Path(log.directory).glob("*.snapshot")}
+    assert len(snapshots - bases) <= 1
+    assert snapshots <= bases | {log.end_offset}
+    known = list(log.producers.entries())
+    log.close(clean=False)
+    again = open_log(tmp_path, COMPACT, clean=False)
+    assert [entry.last_sequence for entry in again.producers.entries()] == [
+        entry.last_sequence for entry in known
+    ]

@@ -5,6 +5,7 @@ import os
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +20,13 @@ from tests.unit.storage.samples import NOW_MS, TOPIC_ID, TP, append, fill, make_
 OTHER = TopicPartition("other-topic", 3)
 
 
-def make_logs(*paths: Path, config: LogConfig | None = None) -> Logs:
+def make_logs(
+    *paths: Path, config: LogConfig | None = None, now_ms: int = NOW_MS, **storage: Any
+) -> Logs:
     logs = Logs(
-        StorageConfig(log_dirs=tuple(str(path) for path in paths)),
+        StorageConfig(log_dirs=tuple(str(path) for path in paths), **storage),
         lambda topic: config or LogConfig(),
-        lambda: NOW_MS,
+        lambda: now_ms,
     )
     logs.lock()
     logs.identify("cluster", 1, "embedded")
@@ -103,6 +106,42 @@ def test_partitions_nobody_knows_are_set_aside(tmp_path: Path) -> None:
         stray = [name for name in os.listdir(tmp_path) if name.endswith("-stray")]
         assert sorted(name.split(".")[0] for name in stray) == ["__consumer_offsets-0", str(OTHER)]
         await again.close()
+
+    run(scenario)
+
+
+def stray_directories(parent: Path) -> list[str]:
+    return [name for name in os.listdir(parent) if name.endswith("-stray")]
+
+
+def test_what_was_set_aside_is_deleted_after_its_time_and_not_before(tmp_path: Path) -> None:
+    retention_ms, delay_ms = 1000, 10
+
+    async def start(now_ms: int, *, keep: bool = False) -> Logs:
+        logs = make_logs(
+            tmp_path,
+            config=LogConfig(file_delete_delay_ms=delay_ms),
+            now_ms=now_ms,
+            stray_retention_ms=-1 if keep else retention_ms,
+        )
+        logs.open({})
+        logs.start()
+        return logs
+
+    async def scenario() -> None:
+        logs = make_logs(tmp_path)
+        logs.create(TP, TOPIC_ID)
+        await logs.close()
+        for now_ms, keep in ((NOW_MS, False), (NOW_MS + 500, False), (NOW_MS + 10_000, True)):
+            logs = await start(now_ms, keep=keep)
+            await asyncio.sleep(0)
+            assert (len(stray_directories(tmp_path)), logs.count_strays()) == (1, 1)
+            await logs.close()
+        logs = await start(NOW_MS + retention_ms + delay_ms)
+        while stray_directories(tmp_path):
+            await asyncio.sleep(0.001)
+        assert logs.count_strays() == 0
+        await logs.close()
 
     run(scenario)
 

@@ -16,6 +16,7 @@ LONGEST_MS: Final = 60
 _ASKED_TWICE_MS: Final = 30
 """Of two questions that are further apart, one client may have asked both."""
 _MOST_GROUPS: Final = 1_000
+_MOST_OF_A_GROUP: Final = 1_000
 
 
 class Arrivals:
@@ -31,6 +32,7 @@ class Arrivals:
         """Somebody asks for the coordinator of a group, which it is about to join."""
         asked = self._asked.pop(group_id, None) or {}
         asked.pop(connection, None)
+        _forget_old(asked, now_ms)
         asked[connection] = now_ms
         self._asked[group_id] = asked
         if len(self._asked) > _MOST_GROUPS:
@@ -63,3 +65,12 @@ class Arrivals:
         for asked in self._asked.values():
             for connection in asked:
                 asked[connection] += by_ms
+
+
+def _forget_old(asked: dict[int, int], now_ms: int) -> None:
+    """Drop who is not waited for any more: tools ask on fresh connections, over and over, and never come."""
+    while asked:
+        first = next(iter(asked))
+        if len(asked) < _MOST_OF_A_GROUP and now_ms - asked[first] <= LONGEST_MS:
+            return
+        del asked[first]

@@ -50,3 +50,14 @@ def test_tools_that_ask_for_all_groups_leave_little_behind() -> None:
     assert not arrivals.are_expected("g0", 0)
     assert arrivals.are_expected("g4999", 0)
     assert len(arrivals._asked) <= 1000
+
+
+def test_memory_is_bounded_however_often_it_is_asked_for_a_group_that_nobody_joins() -> None:
+    arrivals = Arrivals()
+    for connection in range(10_000):
+        arrivals.announced("monitored", connection, 10 * connection)
+    assert len(arrivals._asked["monitored"]) <= LONGEST_MS // 10 + 1
+    for connection in range(10_000):
+        arrivals.announced("stormed", connection, 0)
+    assert len(arrivals._asked["stormed"]) <= 1_000
+    assert arrivals.are_expected("stormed", 1)
