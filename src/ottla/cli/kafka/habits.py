@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ottla.cli.kafka.options import Command, Failed, Option, OptionError
+from ottla.cli.kafka.repairs import (
+    FORMER_NAMES,
+    ZOOKEEPER,
+    is_given,
+    likeness,
+    repaired,
+    settings_line,
+)
 
-# What an option was called before, or is called elsewhere.
-FORMER_NAMES = {
-    "broker-list": "bootstrap-server",
-    "bootstrap-servers": "bootstrap-server",
-    "bootstrap_server": "bootstrap-server",
-    "whitelist": "include",
-    "admin.config": "command-config",
-}
 GONE = frozenset(("new-consumer", "force", "disable-rack-aware"))
-ZOOKEEPER = "zookeeper"
-_DEFAULT_PORT = 9092
 
 
 class Habits:
@@ -53,34 +51,23 @@ class Habits:
         if self._has("bootstrap-server"):
             self.notes.append("--zookeeper is ignored: commands ask the brokers.")
             return
-        words = list(self._argv)
-        at = next(n for n, word in enumerate(words) if word.lstrip("-").startswith(ZOOKEEPER))
-        inline = "=" in words[at]
-        old = words[at].partition("=")[2] if inline else "".join(words[at + 1 : at + 2])
-        host = old.partition("/")[0].partition(",")[0].rpartition(":")[0] or "localhost"
-        words[at : at + (1 if inline else 2)] = ["--bootstrap-server", f"{host}:{_DEFAULT_PORT}"]
         raise Failed(
-            f"--zookeeper is no longer an option: commands ask a broker. Try: {self._line(words)}"
+            f"--zookeeper is no longer an option: commands ask a broker. Try: {self._line()}"
         )
 
     def _has(self, name: str) -> bool:
-        return any(word.partition("=")[0] == f"--{name}" for word in self._argv)
+        return is_given(name, self._argv)
 
     def _suggestion(self, name: str) -> str:
-        from difflib import get_close_matches  # only those who mistype wait for it
-
-        known = [row.name for row in self._command.options]
-        nearest = get_close_matches(name, known, 1, 0.6)
-        if not nearest:
+        row = likeness(self._command, name)
+        if row is None or self._has(row.name):
             return ""
-        wrong = f"--{name}"
-        words = [
-            word.replace(wrong, f"--{nearest[0]}", 1) if word.split("=")[0] == wrong else word
-            for word in self._argv
-        ]
-        return f"; did you mean --{nearest[0]}? Try: {self._line(words)}"
+        return f"; did you mean --{row.name}? Try: {self._line()}"
 
-    def _line(self, words: Sequence[str]) -> str:
+    def _line(self) -> str:
+        """The line that this command takes."""
         from shlex import join
 
-        return join([self._command.name, *words])
+        words = repaired(self._command, self._argv)
+        changes = settings_line(words) if self._command.name == "kafka-topics" else None
+        return join(changes or [self._command.name, *words])

@@ -60,6 +60,9 @@ def test_in_the_foreground_and_stopped(properties: Properties, tmp_path: Path) -
         )
     try:
         properties.wait_until_serving()
+        ready = f"ZooKeeper ready on localhost:{properties.port}\n"
+        wait_for(lambda: ready in (tmp_path / "output").read_text(), "the news that it serves")
+        assert "DEBUG" not in (tmp_path / "output").read_text()
         assert properties.pids() == [server.pid], "signals reach the server itself"
         assert run(STOP, properties.file).returncode == 0
         assert server.wait(20) in (-signal.SIGTERM, 128 + signal.SIGTERM)
@@ -71,7 +74,9 @@ def test_in_the_foreground_and_stopped(properties: Properties, tmp_path: Path) -
 
 
 def test_as_a_daemon(properties: Properties, tmp_path: Path) -> None:
-    assert run(START, "-daemon", properties.file, env=properties.environment).returncode == 0
+    started = run(START, "-daemon", properties.file, env=properties.environment)
+    assert started.returncode == 0
+    assert f"starts on localhost:{properties.port}" in started.stdout
     try:
         properties.wait_until_serving()
         assert (tmp_path / "logs" / "zookeeper.out").exists()
