@@ -15,12 +15,12 @@ ENV PATH=/opt/ottla/bin:$PATH \
     OTTLA_LOG_DIRS=/var/lib/ottla \
     OTTLA_LISTENERS=PLAINTEXT://0.0.0.0:9092 \
     OTTLA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092 \
-    OTTLA_HTTP_LISTENER=0.0.0.0:8082
+    OTTLA_METRICS_LISTENER=0.0.0.0:9192
 USER ottla
 VOLUME /var/lib/ottla
-EXPOSE 9092 8082
+EXPOSE 9092 9192 8082
 # SIGTERM is what `docker stop` sends: leaders are handed over before the process ends.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
-  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://localhost:8082/health', timeout=2)"]
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://localhost:9192/health', timeout=2)"]
 ENTRYPOINT ["ottla", "broker"]

@@ -15,6 +15,8 @@ import yaml
 from confluent_kafka.admin import AdminClient
 
 from ottla.config.load import load
+from ottla.http.run import refuse_open_doors
+from ottla.http.settings import http_settings
 from ottla.node.ensemble import free_ports
 from tests.support.clients import consume, create_topic, produce
 from tests.support.waiting import wait_for
@@ -51,11 +53,25 @@ def test_every_setting_is_known(name: str) -> None:
 def test_services_depend_on_and_mount_what_exists() -> None:
     for service in COMPOSE["services"].values():
         assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
-        volumes = {mount.partition(":")[0] for mount in service["volumes"]}
+        volumes = {mount.partition(":")[0] for mount in service.get("volumes", ())}
         assert volumes <= set(COMPOSE["volumes"])
         assert "healthcheck" in service
     dockerfile = (ROOT / "Dockerfile").read_text()
     assert 'ENTRYPOINT ["ottla", "broker"]' in dockerfile
+
+
+def test_the_service_in_front_of_them_says_what_it_needs() -> None:
+    service = COMPOSE["services"]["http"]
+    environment = {
+        name: service["environment"][
+            f"OTTLA_{name.removeprefix('ottla.').upper().replace('.', '_')}"
+        ]
+        for name in ("ottla.http.listeners", "ottla.http.anonymous")
+    }
+    *program, option, servers = service["entrypoint"]
+    assert (program, option) == (["ottla", "http"], "--bootstrap-server")
+    refuse_open_doors(http_settings(environment, {"bootstrap.servers": servers}))
+    assert {each.split(":")[0] for each in servers.split(",")} == set(BROKERS)
 
 
 class Containers:
@@ -76,7 +92,7 @@ class Containers:
             }
             environment |= {
                 "OTTLA_ZOOKEEPER_CONNECT": f"{connect}/ottla",
-                "OTTLA_HTTP_LISTENER": f"127.0.0.1:{http}",
+                "OTTLA_METRICS_LISTENER": f"127.0.0.1:{http}",
                 "OTTLA_LOG_DIRS": str(directory / name),
             }
             command = [sys.executable, "-m", "ottla", "broker", *service["command"]]

@@ -17,6 +17,8 @@ log = logger(__name__)
 
 ENVIRONMENT_PREFIX: Final = "OTTLA_"
 COMMAND_LINE: Final = "--set"
+OF_ANOTHER_PROCESS: Final = "OTTLA_HTTP_"
+"""How the variables of `ottla http` begin; one of them was the broker's before."""
 NOT_SETTINGS: Final = frozenset({"OTTLA_REQUIRE_ALL", "OTTLA_CONTEXT", "OTTLA_BOOTSTRAP_SERVERS"})
 """Variables that commands and the test suite read, and no broker."""
 
@@ -108,6 +110,8 @@ def _from_file(path: str) -> Iterator[tuple[str, Given]]:
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
     names = {environment_name(name): name for name in (*TABLE, *SYNONYMS)}
     for variable, text in environment.items():
+        if variable.startswith(OF_ANOTHER_PROCESS) and variable not in names:
+            continue
         if variable.startswith(ENVIRONMENT_PREFIX) and variable not in NOT_SETTINGS:
             plain = variable.removeprefix(ENVIRONMENT_PREFIX).lower().replace("_", ".")
             yield names.get(variable, plain), Given(text, variable)

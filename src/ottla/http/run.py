@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
+import sys
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -21,16 +24,20 @@ _STOP_S: Final = 5
 _KEEP_ALIVE_S: Final = 75
 
 
-def run(settings: HttpSettings, on_ready: Callable[[list[str]], None]) -> int:
-    """Serve until SIGTERM or Ctrl-C; `on_ready` is given the addresses."""
+def run(
+    settings: HttpSettings, on_ready: Callable[[list[str]], None], *, with_parent: bool = False
+) -> int:
+    """Serve until SIGTERM or Ctrl-C, or the end of standard input; `on_ready` is given the addresses."""
     import uvloop
 
     configure(settings.log_format, settings.log_level)  # type: ignore[arg-type]  # one of both words
-    uvloop.run(serve(settings, on_ready))
+    uvloop.run(serve(settings, on_ready, with_parent=with_parent))
     return 0
 
 
-async def serve(settings: HttpSettings, on_ready: Callable[[list[str]], None]) -> None:
+async def serve(
+    settings: HttpSettings, on_ready: Callable[[list[str]], None], *, with_parent: bool = False
+) -> None:
     """The same within a loop."""
     refuse_open_doors(settings)
     sockets = [bind(each) for each in settings.listeners]
@@ -50,8 +57,10 @@ async def serve(settings: HttpSettings, on_ready: Callable[[list[str]], None]) -
         limit_concurrency=settings.max_connections,
         backlog=_BACKLOG,
     )
-    server = _Server(config, lambda: on_ready([url_of(each) for each in sockets]))
+    server = _Server(config, lambda: on_ready(list(map(url_of, settings.listeners, sockets))))
     app.services.start()
+    if with_parent:
+        threading.Thread(target=_wait_for_end, daemon=True).start()
     try:
         await server.serve(sockets)
     finally:
@@ -76,6 +85,12 @@ class _Server(uvicorn.Server):
         # Streams may go on for ever: whoever stops the service a second time means it.
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+def _wait_for_end() -> None:
+    """Stop when the process that started this one is no more."""
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def refuse_open_doors(settings: HttpSettings) -> None:
@@ -110,9 +125,9 @@ def bind(address: Address) -> socket.socket:
     return made
 
 
-def url_of(bound: socket.socket) -> str:
+def url_of(address: Address, bound: socket.socket) -> str:
     """The address that a browser takes."""
-    host, port = bound.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):
+    host, port = address.host, bound.getsockname()[1]
+    if host in ("", "0.0.0.0", "::"):
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -130,9 +130,14 @@ def test_what_up_shows_works_in_another_terminal(tmp_path: Path) -> None:
         [metrics] = [line.split()[1] for line in shown if line.startswith("  metrics ")]
         with urllib.request.urlopen(metrics, timeout=10) as page:
             assert b"ottla_connections" in page.read()
+        [rest] = [line.split()[1].rstrip(",") for line in shown if line.startswith("  REST ")]
+        with urllib.request.urlopen(f"{rest}/topics", timeout=10) as page:
+            assert b"hello" in page.read()
         up.send_signal(signal.SIGINT)
         assert up.wait(20) == 0
         assert up.stdout.read() == "ottla stopped\n"
+        with pytest.raises(OSError):
+            urllib.request.urlopen(f"{rest}/health/live", timeout=10)
     assert (tmp_path / "ottla-data" / "meta.properties").exists()
 
 

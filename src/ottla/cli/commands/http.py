@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="serve here (default localhost:8082; port 0 takes a free one)",
     )
+    # Ends with the process at the other end of standard input: `ottla up` starts it so.
+    parser.add_argument("--with-parent", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--set",
         action="append",
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ottla.http.run import run as serve
 
-    return serve(settings, _print_ready)
+    return serve(settings, _print_ready, with_parent=arguments.with_parent)
 
 
 def _print_ready(urls: list[str]) -> None:

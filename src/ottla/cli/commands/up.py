@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.base.errors import OttlaError
+from ottla.cli.http_beside import HttpBeside
 from ottla.cli.installed import command, python
 from ottla.cli.serving import serve
 from ottla.cli.settings import add_setting_arguments, load_settings
@@ -68,15 +69,31 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.brokers < 1:
         raise OttlaError(f"--brokers {arguments.brokers}: a cluster has at least one broker")
     if arguments.brokers == 1:
-        code = serve(load_settings(arguments, None, _DEFAULTS), _greet)
-        print("ottla stopped", flush=True)
-        return code
+        return _run_one(arguments)
     return _run_cluster(arguments)
+
+
+def _run_one(arguments: argparse.Namespace) -> int:
+    beside = HttpBeside(arguments)
+
+    def ready(node: Node) -> None:
+        print(node.ready_line, flush=True)
+        beside.start(node.bootstrap)
+        # The broker serves while this one waits for the other process.
+        threading.Thread(target=_greet, args=(node, beside), daemon=True).start()
+
+    try:
+        code = serve(load_settings(arguments, None, _DEFAULTS), ready)
+    finally:
+        beside.stop()
+    print("ottla stopped", flush=True)
+    return code
 
 
 def _run_cluster(arguments: argparse.Namespace) -> int:
     from ottla.node.local_cluster import LocalCluster
 
+    beside = HttpBeside(arguments)
     directory = Path(arguments.data_dir or _CLUSTER_DIRECTORY)
     if arguments.fresh:
         for old in (*directory.glob("broker-*"), *directory.glob("zookeeper-*")):
@@ -94,10 +111,12 @@ def _run_cluster(arguments: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stopping.set())
     try:
         cluster.start(lambda line: print(f"  {line}", flush=True))
-        _greet_cluster(cluster, directory)
+        beside.start(cluster.bootstrap)
+        _greet_cluster(cluster, directory, beside.url())
         _watch(cluster, stopping)
     finally:
         print("stopping ...", flush=True)
+        beside.stop()
         cluster.stop(lambda line: print(f"  {line}", flush=True))
     print("ottla stopped", flush=True)
     return 0
@@ -137,7 +156,7 @@ def _again(broker: LocalBroker) -> str:
     return f"{command('ottla')} {shlex.join(broker.arguments)}"
 
 
-def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
+def _greet_cluster(cluster: LocalCluster, directory: Path, url: str | None) -> None:
     bootstrap = cluster.bootstrap
     first, *_, last = cluster.brokers
     topics, producer = command("kafka-topics"), command("kafka-console-producer")
@@ -157,6 +176,7 @@ def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
         f"  and start broker {last.number} again:",
         f"    {_again(last)}",
         "",
+        *_rest(url),
         f"  ZooKeeper   {cluster.ensemble.connect}",
         f"  data        {os.path.relpath(directory)}",
         "  stop        Ctrl-C",
@@ -164,11 +184,14 @@ def _greet_cluster(cluster: LocalCluster, directory: Path) -> None:
     print("\n".join(lines), flush=True)
 
 
-def _greet(node: Node) -> None:
+def _rest(url: str | None) -> list[str]:
+    return [] if url is None else [f"  REST        {url}, to be tried at {url}/docs/"]
+
+
+def _greet(node: Node, beside: HttpBeside) -> None:
     bootstrap = node.bootstrap
     producer, consumer = command("kafka-console-producer"), command("kafka-console-consumer")
     lines = [
-        node.ready_line,
         "",
         "  Any Kafka client can use it now. Try, in another terminal:",
         f"    echo 'hello, ottla' | {producer} --bootstrap-server {bootstrap} --topic hello",
@@ -178,6 +201,7 @@ def _greet(node: Node) -> None:
         f"    {python()} -c \"import ottla; producer = ottla.Producer(bootstrap_servers='{bootstrap}');"
         " producer.send('hello', b'hello, ottla'); producer.close()\"",
         "",
+        *_rest(beside.url()),
         f"  data        {', '.join(str(path) for path in node.log_dirs)}",
     ]
     if node.metrics_address:
