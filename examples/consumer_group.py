@@ -70,6 +70,8 @@ def main() -> int:
         "value.deserializer": "json",
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
+        # What a producer aborted, or has not committed yet, is no order.
+        "isolation.level": "read_committed",
         "session.timeout.ms": chosen.session_timeout_ms,
         "heartbeat.interval.ms": chosen.session_timeout_ms // 5,
         # Partitions that a worker keeps in a rebalance go on being read meanwhile.

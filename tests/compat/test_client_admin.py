@@ -63,7 +63,7 @@ def partition(topic: str, number: int = 0) -> TopicPartition:
 def new_topic(admin: SyncAdmin, partitions: int = 1) -> str:
     """A topic whose leaders answer."""
     name = unique_name("administered")
-    assert not code_of(admin.create_topics([NewTopic(name, partitions, 1)])[name])
+    admin.create_topics([NewTopic(name, partitions, 1)])
     wanted = {partition(name, number): LATEST for number in range(partitions)}
     wait_for(lambda: not any(map(code_of, admin.list_offsets(wanted).values())), "leaders")
     return name
@@ -97,7 +97,12 @@ def test_a_topic_is_created_described_grown_and_deleted(admin: SyncAdmin) -> Non
 
 def test_what_is_refused_says_why_for_each_topic(admin: SyncAdmin) -> None:
     name = new_topic(admin)
-    made = admin.create_topics([NewTopic(name), NewTopic("bad topic!"), NewTopic("wide", 1, 99)])
+    wanted = [NewTopic(name), NewTopic("bad topic!"), NewTopic("wide", 1, 99)]
+    made = admin.try_to_create_topics(wanted)
+    with pytest.raises(ApiError, match=f"(?s){name}.*bad topic!"):
+        admin.create_topics(wanted)
+    with pytest.raises(TypeError, match="NewTopic is needed"):
+        admin.create_topics({name: 4})  # type: ignore[arg-type]  # what a newcomer tries
     assert code_of(made[name]) == ErrorCode.TOPIC_ALREADY_EXISTS
     assert name in str(made[name])
     assert code_of(made["bad topic!"]) == ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -4,11 +4,13 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ottla import Producer
 from tests.support.broker import OTTLA
 from tests.support.clients import consume, create_topic, produce
 from tests.support.ottla_cli import Ottla
@@ -190,3 +192,27 @@ def test_ctrl_c_ends_a_tail_quietly(bootstrap: str, orders: str) -> None:
             assert (running.returncode, errors) == (130, "")
             assert first
             assert rest.endswith(ending)
+
+
+def test_what_was_aborted_or_is_open_is_shown_on_request_only(
+    ottla: Ottla, bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    name = {"transactional_id": f"tx-{topic}"}
+    with Producer(bootstrap_servers=bootstrap, **name) as producer:
+        producer.init_transactions()
+        with producer.transaction():
+            producer.send(topic, b"committed")
+        with suppress(KeyError), producer.transaction():
+            producer.send(topic, b"aborted").result(TIMEOUT_S)
+            raise KeyError
+        producer.begin_transaction()
+        producer.send(topic, b"open")
+        producer.flush()
+        shown = ("--from-beginning", "-f", "%v")
+        assert tail(ottla, topic, *shown) == ["committed"]
+        everything = ("--isolation-level", "read_uncommitted")
+        assert tail(ottla, topic, *shown, *everything) == ["committed", "aborted", "open"]
+        for words, count in (((), 1), (everything, 3)):
+            path = tmp_path / f"{count}.ndjson"
+            ottla.ok("records", "export", topic, "--to", str(path), *words)
+            assert len(path.read_text().splitlines()) == count

@@ -25,6 +25,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "auto.offset.reset": "earliest",
     "allow.auto.create.topics": "false",
     "max.poll.records": "5000",
+    "isolation.level": "read_committed",
 }
 
 
@@ -46,6 +47,16 @@ def add_start_arguments(parser: argparse.ArgumentParser) -> None:
 def add_where_argument(parser: argparse.ArgumentParser) -> None:
     """--where, which `tail` and `export` have."""
     parser.add_argument("-w", "--where", metavar="FILTER", help="only records that match")
+
+
+def add_isolation_argument(parser: argparse.ArgumentParser) -> None:
+    """--isolation-level, which `tail` and `export` have: what was aborted, or is open, must not look like written."""
+    parser.add_argument(
+        "--isolation-level",
+        choices=("read_committed", "read_uncommitted"),
+        help="read_uncommitted also shows records of transactions that are open or were aborted "
+        "(default: read_committed)",
+    )
 
 
 def chosen_filter(arguments: argparse.Namespace) -> Callable[[Any], bool] | None:
@@ -87,6 +98,8 @@ def consumer_for(arguments: argparse.Namespace) -> AsyncConsumer:
     """A consumer outside of any group."""
     own = assignments(arguments.client_settings, "-X")
     settings = known_to(ConsumerSettings, client_settings(arguments), *own)
+    if arguments.isolation_level is not None:
+        settings["isolation.level"] = arguments.isolation_level
     return AsyncConsumer({**_SETTINGS, **settings})
 
 

@@ -12,6 +12,7 @@ VERBS: Final = {
         "list_topics",
         "describe_topics",
         "create_topics",
+        "try_to_create_topics",
         "delete_topics",
         "create_partitions",
     ),
@@ -101,9 +102,9 @@ else:
 
 
 class Admin(_Verbs):
-    """An admin client: `async with Admin({"bootstrap.servers": "localhost:9092"}) as admin`.
+    """An admin client: `async with AsyncAdmin(bootstrap_servers="localhost:9092") as admin`.
 
-    Methods about several things return a dict with a value, or an ApiError, for each of them.
+    Methods about several things return a dict with a value, or an ApiError, for each of them; `create_topics` raises.
     """
 
     def __dir__(self) -> list[str]:

@@ -14,7 +14,7 @@ from ottla.client.delivery import Callback, Delivery, RecordMetadata
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.producing import Producing
-from ottla.client.record_encoder import Headers
+from ottla.client.record_encoder import GivenHeaders, as_headers
 
 
 class AsyncProducer:
@@ -23,12 +23,11 @@ class AsyncProducer:
     Settings have Kafka's names, in a mapping or as keyword arguments with _ for a dot:
 
         async with AsyncProducer({"bootstrap.servers": "localhost:9092"}, linger_ms=20) as producer:
-            delivery = await producer.send("orders", b"value", key=b"key")
-            metadata = await delivery
+            metadata = await producer.send_and_wait("orders", b"value", key=b"key")
 
-    `send` returns once the record is in a batch. The delivery that it returns may be awaited or
-    forgotten: `flush`, or leaving the block, waits for all of them. key.serializer and value.serializer
-    are "bytes", "string", "json" or a callable.
+    `send_and_wait` returns once the record is written. `send` returns once it is in a batch; the delivery that it
+    returns may be awaited or forgotten: `flush`, or leaving the block, waits for all of them. key.serializer and
+    value.serializer are "bytes", "string", "json" or a callable.
     """
 
     def __init__(self, settings: Mapping[str, Any] | None = None, /, **named: Any) -> None:
@@ -53,7 +52,7 @@ class AsyncProducer:
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
-        headers: Headers = (),
+        headers: GivenHeaders = (),
         on_delivery: Callback | None = None,
     ) -> Delivery:
         """Put a record into a batch; waits only for the topic's metadata, or for room."""
@@ -62,11 +61,10 @@ class AsyncProducer:
             value = core.serialize_value(value)
         if core.serialize_key is not None:
             key = core.serialize_key(key)
+        pairs = as_headers(headers) if headers else ()
         before = core.accumulator.opened
         while (
-            delivery := core.append(
-                topic, value, key, partition, timestamp_ms, headers, on_delivery
-            )
+            delivery := core.append(topic, value, key, partition, timestamp_ms, pairs, on_delivery)
         ) is None:
             await core.make_way(topic)
         if core.accumulator.opened != before:

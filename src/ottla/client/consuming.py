@@ -32,7 +32,13 @@ from ottla.client.position_finder import PositionFinder
 from ottla.client.positions import OffsetAndMetadata, Positions, as_committed
 from ottla.client.retry import Deadline
 from ottla.client.serializers import deserializer
-from ottla.client.settings import AdminSettings, named_settings, read_settings, rows_of
+from ottla.client.settings import (
+    AdminSettings,
+    named_settings,
+    read_settings,
+    rows_of,
+    with_servers,
+)
 from ottla.client.topic_watch import TopicWatch
 from ottla.protocol.errors import ErrorCode
 
@@ -78,7 +84,7 @@ class Consuming:
             deserializer(given.pop(_KEY_DESERIALIZER, None), _KEY_DESERIALIZER),
             deserializer(given.pop(_VALUE_DESERIALIZER, None), _VALUE_DESERIALIZER),
         )
-        self.settings = check_consumer(read_settings(ConsumerSettings, given))
+        self.settings = with_servers(check_consumer(read_settings(ConsumerSettings, given)))
         self.positions = Positions()
         # Taken out for whoever reads, and not given out yet; the next one is at the end.
         self.unread: list[ConsumerRecord] = []

@@ -59,6 +59,7 @@ class Batch(Generic[W]):
         "sequence",
         "target",
         "transactional",
+        "why",
         "width",
         "wire",
     )
@@ -76,6 +77,8 @@ class Batch(Generic[W]):
         self.not_before_ms = 0
         # Whether a broker may have written the batch without having said so.
         self.in_doubt = False
+        # What the last attempt came to, for whoever asks why there was no success in time.
+        self.why: Exception | None = None
         self.identity = ANONYMOUS
         self.sequence = NO_SEQUENCE
         self.transactional = False
@@ -122,7 +125,7 @@ class Batch(Generic[W]):
         number = self.number + (width if skipped else 0)
         part = Batch(self.target, number, _UNLIMITED, self.created_ms, outcome)
         part.width, part.attempts, part.transactional = width, self.attempts, self.transactional
-        part.in_doubt = self.in_doubt
+        part.in_doubt, part.why = self.in_doubt, self.why
         part.claim(self.identity, self.sequence)
         if self.sequence >= 0:
             part.sequence = (self.sequence + skipped) % _SEQUENCES

@@ -13,7 +13,7 @@ from ottla.client.delivery import Callback, Delivery
 from ottla.client.membership import Standing
 from ottla.client.positions import OffsetAndMetadata
 from ottla.client.producing import Producing
-from ottla.client.record_encoder import Headers
+from ottla.client.record_encoder import GivenHeaders, as_headers
 from ottla.client.sync import LoopThread
 
 
@@ -54,7 +54,7 @@ class Producer:
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
-        headers: Headers = (),
+        headers: GivenHeaders = (),
         on_delivery: Callback | None = None,
     ) -> Delivery:
         """Put a record into a batch; waits only for the topic's metadata, or for room."""
@@ -63,11 +63,10 @@ class Producer:
             value = core.serialize_value(value)
         if core.serialize_key is not None:
             key = core.serialize_key(key)
+        pairs = as_headers(headers) if headers else ()
         before = core.accumulator.opened
         while (
-            delivery := core.append(
-                topic, value, key, partition, timestamp_ms, headers, on_delivery
-            )
+            delivery := core.append(topic, value, key, partition, timestamp_ms, pairs, on_delivery)
         ) is None:
             self._thread.run(core.make_way(topic))
         if core.accumulator.opened != before:

@@ -26,7 +26,7 @@ from ottla.client.record_encoder import Bytes, Headers, record_size
 from ottla.client.retry import Deadline
 from ottla.client.sender import Produced, Sender
 from ottla.client.serializers import serializer
-from ottla.client.settings import named_settings, read_settings
+from ottla.client.settings import named_settings, read_settings, with_servers
 from ottla.client.transaction_state import State
 from ottla.client.view import Topic
 from ottla.protocol.errors import ErrorCode
@@ -57,7 +57,7 @@ class Producing:
         given = named_settings(settings, named)
         self.serialize_key = serializer(given.pop(_KEY_SERIALIZER, None), _KEY_SERIALIZER)
         self.serialize_value = serializer(given.pop(_VALUE_SERIALIZER, None), _VALUE_SERIALIZER)
-        self.settings = check_producer(read_settings(ProducerSettings, given))
+        self.settings = with_servers(check_producer(read_settings(ProducerSettings, given)))
         self.cluster = Cluster(self.settings)
         self.lock = threading.Lock()
         self.accumulator: Accumulator[Outcome] = Accumulator(
@@ -104,9 +104,7 @@ class Producing:
             timestamp_ms = int(time.time() * 1000)
         keyless = False
         with self.lock:
-            # Under the lock: closing, or a commit that begins meanwhile in another thread, must see the record.
-            if self._closed:
-                self._refuse_if_closed()
+            # Under the lock: a commit that begins meanwhile in another thread must see the record.
             if self._transactional:
                 self.transactions.state.need(State.OPEN)
             try:
@@ -138,6 +136,8 @@ class Producing:
         headers: Headers,
         timestamp_ms: int,
     ) -> Produced:
+        # Under the lock, once a batch: closing drops those that are open, and then there must be no other.
+        self._refuse_if_closed()
         size, most = record_size(key, value, headers), self.settings.max_request_size
         if size > most:
             raise api_error(
@@ -199,6 +199,17 @@ class Producing:
         """Learn how many partitions a topic has; it is created where the broker does that."""
         self.sender()  # only here is this surely the thread of the loop: `append` finds a topic that is known
         deadline = deadline or Deadline(self.settings.max_block_ms)
+        try:
+            async with asyncio.timeout(deadline.left_ms() / 1000):
+                await self._know(topic, deadline)
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"no broker described topic {topic} within max.block.ms={self.settings.max_block_ms}; "
+                "check bootstrap.servers: the port may be another service's"
+            ) from None
+        return len(self._topics[topic].queues)
+
+    async def _know(self, topic: str, deadline: Deadline) -> None:
         backoff = self.cluster.backoff()
         while topic not in self._topics:
             found = self.cluster.view.topics.get(topic)
@@ -219,7 +230,6 @@ class Producing:
                     f"topic {topic} did not appear within max.block.ms={self.settings.max_block_ms}; "
                     "check its name, or create it"
                 )
-        return len(self._topics[topic].queues)
 
     def _learn(self, topic: Topic) -> None:
         sticky = StickyPartition(self.settings.batch_size, random.randrange)

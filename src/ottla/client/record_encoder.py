@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ottla.protocol.records.batch import HEADER_SIZE
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Headers: TypeAlias = Sequence[tuple[str, Bytes | None]]
+GivenHeaders: TypeAlias = (
+    Mapping[str, Bytes | str | None] | Sequence[tuple[str, Bytes | str | None]]
+)
+"""Headers as programs give them."""
+_HEADERS_WANTED = 'pairs of a name and bytes are needed, [("name", b"value")], or a mapping'
 
 MAX_RECORD_OVERHEAD = 21
 """Bytes that length, attributes, deltas and sizes of a record take at most, headers aside."""
@@ -91,6 +96,31 @@ def record_size(key: Bytes | None, value: Bytes | None, headers: Headers) -> int
     """At most so many bytes does a record take by itself, in a batch of its own."""
     sizes = (len(key) if key else 0) + (len(value) if value else 0)
     return HEADER_SIZE + MAX_RECORD_OVERHEAD + sizes + (_size_of(headers) if headers else 0)
+
+
+def as_headers(given: object) -> Headers:
+    """Headers as pairs of text and bytes, from pairs or from a mapping; text becomes UTF-8."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise TypeError(f"headers are of type {type(given).__name__}, and {_HEADERS_WANTED}")
+    return [_as_header(pair) for pair in pairs]
+
+
+def _as_header(pair: object) -> tuple[str, Bytes | None]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError(f"a header is {pair!r}, and {_HEADERS_WANTED}")
+    name, value = pair
+    if not isinstance(name, str):
+        raise TypeError(
+            f"the name of a header is of type {type(name).__name__}, and text is needed"
+        )
+    if isinstance(value, str):
+        value = value.encode()
+    if value is not None and not isinstance(value, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"the value of header {name} is of type {type(value).__name__}, and bytes or text are needed"
+        )
+    return name, value
 
 
 def _size_of(headers: Headers) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeAlias
 
-from ottla.base.errors import OttlaError
+from ottla.base.errors import ApiError, OttlaError
 from ottla.base.ids import TopicPartition
 from ottla.client.accumulator import NEVER_MS, Accumulator
 from ottla.client.cluster import Cluster
@@ -20,6 +20,7 @@ from ottla.client.errors import (
     ConnectionLost,
     RequestTimedOut,
     api_error,
+    error_code,
     is_retriable,
 )
 from ottla.client.partition_queue import ANONYMOUS, Batch, Identity, PartitionQueue
@@ -342,6 +343,7 @@ class Sender:
             self._accumulator.split(batch, batch.outcome.split(batch.encoder.count // 2))
             return
         batch.in_doubt = in_doubt(code, batch.in_doubt)
+        batch.why = api_error(code, answer.error_message)
         if ruling is Verdict.NEW_EPOCH and current:
             self._bump()
         self._again(batch, code)
@@ -349,7 +351,7 @@ class Sender:
     def _unheard(
         self, batch: Produced, error: Exception, resolutions: list[Callable[[], None]]
     ) -> None:
-        batch.in_doubt = True
+        batch.in_doubt, batch.why = True, error
         if is_retriable(error) and self._may_retry(batch):
             self._again(batch)
         else:
@@ -399,10 +401,14 @@ class Sender:
         self.room.set()
 
     def _too_late(self, batch: Produced) -> RequestTimedOut:
+        why = "check that the leader of the partition can be reached"
+        if isinstance(batch.why, ApiError):
+            why = f"the broker's last answer was {error_code(batch.why.code).name}: {batch.why}"
+        elif batch.why is not None:
+            why = f"the last attempt failed: {batch.why}"
         return RequestTimedOut(
             f"{batch.encoder.count} records for {batch.target} were not written within "
-            f"delivery.timeout.ms={self._settings.delivery_timeout_ms}; check that the leader of "
-            "the partition can be reached"
+            f"delivery.timeout.ms={self._settings.delivery_timeout_ms}; {why}"
         )
 
     # --- who this producer is

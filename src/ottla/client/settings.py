@@ -172,6 +172,17 @@ def named_settings(values: Mapping[str, Any] | None, named: Mapping[str, Any]) -
     return {**(values or {}), **{name.replace("_", "."): value for name, value in named.items()}}
 
 
+def with_servers(settings: S) -> S:
+    """The settings, if they name a broker to begin with: a client without one could only fail later."""
+    if not settings.bootstrap_servers:
+        raise ConfigError(
+            "bootstrap.servers",
+            None,
+            "names no broker; set it to host:port, such as localhost:9092",
+        )
+    return settings
+
+
 def is_known(table: type[ClientSettings], name: str) -> bool:
     """Whether `read_settings` takes a setting of this name, if only to do nothing with it."""
     return name in rows_of(table) or name in WITHOUT_EFFECT

@@ -23,14 +23,18 @@ from ottla.client.sync import LoopThread, blocking
 
 
 class SyncAdmin:
-    """An admin client without async: `with SyncAdmin({"bootstrap.servers": ...}) as admin`.
+    """An admin client without async: `with ottla.Admin(bootstrap_servers="localhost:9092") as admin`.
 
-    Its methods are those of `Admin`; it may be used from several threads.
+    Settings have Kafka's names, in a mapping or as keyword arguments with _ for a dot. Its methods are those of
+    `AsyncAdmin`; it may be used from several threads.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.twin = Admin(settings)
+    def __init__(self, settings: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        self.twin = Admin(settings, **named)
         self.thread = LoopThread("ottla-admin")
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in ("thread", "twin")]
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +56,7 @@ class SyncAdmin:
     list_topics = blocking(Topics.list_topics)
     describe_topics = blocking(Topics.describe_topics)
     create_topics = blocking(Topics.create_topics)
+    try_to_create_topics = blocking(Topics.try_to_create_topics)
     delete_topics = blocking(Topics.delete_topics)
     create_partitions = blocking(Topics.create_partitions)
     describe_configs = blocking(Configs.describe_configs)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ottla.base.errors import OttlaError
+from ottla.base.log import logger
 from ottla.base.tasks import Tasks
 from ottla.client.cluster import Cluster
 from ottla.client.consumer_settings import ConsumerSettings
@@ -14,6 +15,8 @@ from ottla.client.errors import api_error, error_code
 from ottla.client.retry import Backoff
 from ottla.client.view import Topic, View
 from ottla.protocol.errors import ErrorCode
+
+log = logger(__name__)
 
 
 class TopicWatch:
@@ -30,6 +33,7 @@ class TopicWatch:
         self._joined_with: frozenset[str] = frozenset()
         self._tasks = Tasks()
         self._looking = False
+        self._missed: set[str] = set()
         self._next_look = 0.0
         self._waits = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
@@ -108,6 +112,17 @@ class TopicWatch:
             self._next_look = loop.time() + self._waits.next_ms() / 1000
         for name in self._names:
             _refuse(view.topics.get(name))
+            self._say_if_missing(name, view.topics.get(name))
+
+    def _say_if_missing(self, name: str, topic: Topic | None) -> None:
+        """Once for each topic that is waited for: its name may be misspelt."""
+        if topic is not None and not topic.error:
+            self._missed.discard(name)
+        elif name not in self._missed:
+            self._missed.add(name)
+            log.warning(
+                "a topic that is subscribed to does not exist; it is waited for", topic=name
+            )
 
 
 def _refuse(topic: Topic | None) -> None:

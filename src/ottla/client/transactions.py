@@ -73,7 +73,14 @@ class Transactions:
         """Get a producer id, end what an earlier producer left open, and fence it off."""
         self.state.need(State.UNINITIALIZED)
         self._sender.gate = self
-        connection = await self._cluster.retried(self._cluster.connection)
+        within_ms = self._settings.max_block_ms
+        try:
+            async with asyncio.timeout(within_ms / 1000):
+                connection = await self._cluster.retried(self._cluster.connection)
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"no broker answered within max.block.ms={within_ms}; check bootstrap.servers"
+            ) from None
         features = connection.api_versions.finalized_features
         self.implicit_add = any(f.name == _FEATURE and f.max_version_level >= 2 for f in features)
         try:

@@ -82,7 +82,7 @@ class ProgressTopic:
             if not (self._on_kafka or connection.serves(ApiKey.OPEN_SINK)):
                 self._unwanted = True
                 return None
-            [made] = admin.create_topics([topic]).values()
+            [made] = admin.try_to_create_topics([topic]).values()
         if isinstance(made, ApiError) and made.code != ErrorCode.TOPIC_ALREADY_EXISTS:
             raise made
         return Producer(self._client, max_block_ms=_LONGEST_MS)

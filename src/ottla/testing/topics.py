@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.base.errors import ApiError
 from ottla.client.administration.topics import NewTopic
 from ottla.client.sync_admin import SyncAdmin
 
@@ -45,9 +44,7 @@ def create_topic(
     texts = {dotted(key): text(value) for key, value in configs.items()}
     wanted = NewTopic(name, partitions, replication_factor, configs=texts)
     with SyncAdmin({"bootstrap.servers": bootstrap_servers}) as admin:
-        made = admin.create_topics([wanted])[name]
-    if isinstance(made, ApiError):
-        raise made
+        admin.create_topics([wanted])
     return Topic(name, partitions)
 
 

@@ -37,7 +37,7 @@ def test_the_table_of_verbs_is_complete(name: str) -> None:
 
 def test_every_verb_has_a_sentence_and_a_waiting_twin() -> None:
     async def story() -> None:
-        async with Admin({}) as admin:
+        async with Admin({"bootstrap.servers": "localhost:1"}) as admin:
             for verb in (verb for verbs in VERBS.values() for verb in verbs):
                 method, twin = getattr(admin, verb), getattr(SyncAdmin, verb)
                 assert inspect.iscoroutinefunction(method)
@@ -50,7 +50,7 @@ def test_every_verb_has_a_sentence_and_a_waiting_twin() -> None:
 
 def test_a_verb_that_does_not_exist_is_an_attribute_error() -> None:
     async def story() -> None:
-        async with Admin({}) as admin:
+        async with Admin({"bootstrap.servers": "localhost:1"}) as admin:
             with pytest.raises(AttributeError, match="an admin client cannot make_coffee"):
                 _ = admin.make_coffee  # type: ignore[attr-defined]
 

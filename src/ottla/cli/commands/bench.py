@@ -24,7 +24,6 @@ from ottla.cli.parsing import UsageError
 from ottla.cli.plots import histogram, sparkline
 from ottla.client.consumer_settings import ConsumerSettings
 from ottla.client.producer_settings import ProducerSettings
-from ottla.inspection.outcomes import raise_first
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -122,7 +121,7 @@ async def _topic(arguments: argparse.Namespace) -> AsyncIterator[list[TopicParti
 
     async def prepare(admin: Admin) -> list[TopicPartition]:
         if arguments.topic is None:
-            raise_first(await admin.create_topics([new]))
+            await admin.create_topics([new])
             await admin.cluster.leader(name, arguments.partitions - 1)
         return chosen_partitions(await find_topic(admin, name), None)
 

@@ -213,7 +213,7 @@ async def _create(admin: Topics, given: Given) -> None:
     if partitions is not None and partitions < 1:
         raise Failed("The partitions must be greater than 0")
     try:
-        raise_first(await admin.create_topics([new]))
+        await admin.create_topics([new])
     except ApiError as refused:
         if refused.code == ErrorCode.TOPIC_ALREADY_EXISTS and given.has("if-not-exists"):
             return

@@ -12,7 +12,7 @@ from ottla.base.ids import TopicPartition
 from ottla.client.cluster import Cluster
 from ottla.client.errors import api_error
 from ottla.client.retry import Deadline
-from ottla.client.settings import AdminSettings, read_settings
+from ottla.client.settings import AdminSettings, named_settings, read_settings, with_servers
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.schema import Request
 
@@ -35,8 +35,8 @@ _LEADER_MOVED: Final = frozenset(
 class Administration:
     """A cluster to administer; the sorts of things to administer are subclasses."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = read_settings(AdminSettings, settings)
+    def __init__(self, settings: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        self.settings = with_servers(read_settings(AdminSettings, named_settings(settings, named)))
         self.cluster = Cluster(self.settings, retries=self.settings.retries)
 
     @classmethod

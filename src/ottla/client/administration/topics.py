@@ -90,10 +90,22 @@ class Topics(Administration):
 
     async def create_topics(
         self, topics: Iterable[NewTopic], *, validate_only: bool = False
+    ) -> dict[str, CreatedTopic]:
+        """Make topics; raises ApiError, which names each that was refused, once all were tried."""
+        made = await self.try_to_create_topics(topics, validate_only=validate_only)
+        refused = [each for each in made.values() if isinstance(each, ApiError)]
+        if len(refused) > 1:
+            raise ApiError(refused[0].code, "; ".join(map(str, refused)))
+        if refused:
+            raise refused[0]
+        return {name: each for name, each in made.items() if isinstance(each, CreatedTopic)}
+
+    async def try_to_create_topics(
+        self, topics: Iterable[NewTopic], *, validate_only: bool = False
     ) -> dict[str, Outcome[CreatedTopic]]:
-        """Make topics."""
+        """Make topics; the outcome for each of them."""
         request = CreateTopicsRequest(
-            topics=[_creatable(topic) for topic in topics],
+            topics=[_creatable(_checked(topic)) for topic in topics],
             timeout_ms=self.timeout_ms,
             validate_only=validate_only,
         )
@@ -194,6 +206,15 @@ def _from_metadata(name: str, topic: Topic | None) -> Outcome[Topic]:
 def _refused(code: int, name: str) -> ApiError:
     unknown = code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return api_error(code, f"there is no topic {name}" if unknown else None)
+
+
+def _checked(topic: object) -> NewTopic:
+    if not isinstance(topic, NewTopic):
+        raise TypeError(
+            f"a topic to create is of type {type(topic).__name__}, and NewTopic is needed: "
+            'create_topics([ottla.NewTopic("orders", partitions=4)])'
+        )
+    return topic
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

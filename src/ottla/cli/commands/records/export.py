@@ -14,6 +14,7 @@ from ottla.base.progress import Progress
 from ottla.cli.connect import add_broker_arguments
 from ottla.cli.parsing import complain
 from ottla.cli.reading import (
+    add_isolation_argument,
     add_start_arguments,
     add_where_argument,
     chosen_filter,
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_start_arguments(parser)
     parser.add_argument("--until", type=since, metavar="TIME", help="up to 1h ago, or to a time")
     add_where_argument(parser)
+    add_isolation_argument(parser)
     add_broker_arguments(parser)
 
 

@@ -14,6 +14,7 @@ from ottla.cli.connect import add_broker_arguments
 from ottla.cli.output import FORMATS, RowWriter
 from ottla.cli.parsing import UsageError
 from ottla.cli.reading import (
+    add_isolation_argument,
     add_start_arguments,
     add_where_argument,
     chosen_filter,
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-e", "--exit", action="store_true", help="end where the topic ends at present"
     )
     add_where_argument(parser)
+    add_isolation_argument(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "-f", "--format", metavar="FORMAT", help="a line for each, such as '%%p %%o %%k %%v'"

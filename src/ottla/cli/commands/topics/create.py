@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
 
     async def create(admin: Admin) -> dict[str, Outcome[CreatedTopic]]:
-        return await admin.create_topics(wanted, validate_only=arguments.dry_run)
+        return await admin.try_to_create_topics(wanted, validate_only=arguments.dry_run)
 
     made = ask(arguments, create)
     with Report(arguments.output) as report:
