@@ -19,6 +19,8 @@ class Disks:
         self._directories: dict[str, dict[str, bytearray]] = {}
         self._open: dict[int, bytearray] = {}
         self._last_fd = _FIRST_FD
+        # Directories that answer no write any more.
+        self._broken: set[str] = set()
 
     def mounted(self) -> AbstractContextManager[Any]:
         """As long as it lasts, storage has no other files than these."""
@@ -32,6 +34,24 @@ class Disks:
             for name, data in files.items():
                 if directory.startswith(below) and name.endswith(suffix):
                     del data[max(0, len(data) - lost_bytes) :]
+
+    def break_below(self, path: str) -> None:
+        """From now on what is written at and below a directory fails."""
+        self._broken.add(path)
+
+    def mend_below(self, path: str) -> None:
+        """Another disk, with what was on the one before."""
+        self._broken.discard(path)
+
+    def _check(self, path: str) -> None:
+        if any(f"{path}/".startswith(f"{each}/") for each in self._broken):
+            raise fs.storage_error(OSError(errno.EIO, "Input/output error"), f"cannot write {path}")
+
+    def _path_of(self, data: bytearray) -> str:
+        for directory, files in self._directories.items():
+            if any(each is data for each in files.values()):
+                return directory
+        return "/removed"
 
     def copy_tree(self, path: str) -> dict[str, dict[str, bytes]]:
         """Everything at and below a directory."""
@@ -78,6 +98,8 @@ class Disks:
 
     def write_at(self, fd: int, data: fs.Buffer, position: int) -> None:
         file = self._open[fd]
+        if self._broken:
+            self._check(self._path_of(file))
         if position > len(file):
             file.extend(bytes(position - len(file)))
         file[position : position + len(data)] = data
@@ -116,6 +138,7 @@ class Disks:
         self.close(fd)
 
     def write_atomic(self, path: str, data: bytes, **_: bool) -> None:
+        self._check(path)
         directory, _, name = path.rpartition("/")
         self._directories[directory][name] = bytearray(data)
 

@@ -94,6 +94,7 @@ class SimTree:
             return
         if self._expiry is not None:
             self._expiry.cancel()
+            self._expiry = None
         if self.state is SessionState.LOST:
             self.session_id = self._forest.new_session()
         self._pending = [TreeEvent("/", subtree=True)]

@@ -145,6 +145,20 @@ async def one_is_gone_for_good(site: Site) -> None:
     await site.write()
 
 
+async def the_disk_of_a_leader_fails(site: Site) -> None:
+    """It stops by itself, and others lead: before, it went on to lead and nothing was acknowledged any more."""
+    leader = site.world.hosts[site.leads() - 1]
+    site.world.disks.break_below(leader.directory)
+    await site.write()
+    assert not leader.running
+    assert leader.stopping is not None
+    await leader.stopping
+    site.world.disks.mend_below(leader.directory)
+    await site.lose_power()
+    await asyncio.sleep(BEYOND_THE_SESSION_S)
+    await site.back(leader, *site.others(leader))
+
+
 OUTAGES: Final[dict[str, Outage]] = {
     each.__name__: each
     for each in (
@@ -156,6 +170,7 @@ OUTAGES: Final[dict[str, Outage]] = {
         one_after_the_other_and_the_last_two_are_damaged,
         two_disks_are_empty,
         one_is_gone_for_good,
+        the_disk_of_a_leader_fails,
     )
 }
 

@@ -62,6 +62,8 @@ class Host:
         self.tree: SimTree | None = None
         self.broker: Broker | None = None
         self._node: Node | None = None
+        # Ends when a broker without a disk has stopped by itself.
+        self.stopping: asyncio.Task[None] | None = None
         # A copy of its disk, made while it was stopped.
         self.saved: dict[str, dict[str, bytes]] | None = None
         self._context = contextvars.copy_context()
@@ -84,6 +86,7 @@ class Host:
         settings = self._settings
         node = self._node = Node(settings, Clock(self.world.time_ns, self.world.time_ns))
         node._node_id = self.number
+        node.on_lost = self._lost
         node._endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", self.name, 9092),)
         logs = node._logs = Logs(settings.storage, node._log_config, self.world.now_ms)
         logs.executor.shutdown()
@@ -128,6 +131,10 @@ class Host:
         node._hand_over = HandOver(broker.elections, broker.controller, peers, metadata, live)
         node._tasks.spawn(isrs.run())
         node._tasks.spawn(loop.run())
+
+    def _lost(self) -> None:
+        """No disk is left: the process stops, as `node.run` sees to."""
+        self.stopping = asyncio.create_task(self.stop())
 
     async def stop(self) -> None:
         """SIGTERM: leaders are handed over, the logs are closed cleanly."""

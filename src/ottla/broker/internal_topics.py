@@ -74,5 +74,8 @@ def _transactions_topic(broker: Broker) -> NewTopic:
 
 
 def _replicas(broker: Broker, wanted: int) -> int:
-    """As many as were asked for, if there are as many brokers: one alone must do, too."""
-    return min(wanted, max(1, len(broker.metadata.image.brokers)))
+    """As many as were asked for; one for a broker that keeps its own metadata, and so stays alone.
+
+    In a cluster the topic waits until there are enough brokers: fewer replicas would be for ever (KIP-115).
+    """
+    return 1 if broker.settings.now.zookeeper.connect is None else wanted

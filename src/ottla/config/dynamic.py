@@ -14,6 +14,9 @@ from ottla.config.log import TOPIC_SETTINGS, LogConfig, topic_setting
 from ottla.config.setting import Scope, Setting, parse
 from ottla.config.table import SYNONYMS, TABLE, Settings, value_of, with_dynamic
 
+# Which replicas may lead rests on it, so it is the same for all (docs/adr/0010-lives.md).
+_CLUSTER_WIDE = frozenset(("min.insync.replicas",))
+
 
 class Op(IntEnum):
     """What IncrementalAlterConfigs may ask, by its number on the wire."""
@@ -40,8 +43,9 @@ class Overlay(NamedTuple):
     broker: Mapping[str, str] = MappingProxyType({})
 
     def effective(self) -> Settings:
-        """The values that hold now."""
-        return with_dynamic(self.settings, {**self.cluster, **self.broker})
+        """The values that hold now; what is one for the whole cluster, no broker has for itself."""
+        own = {name: text for name, text in self.broker.items() if name not in _CLUSTER_WIDE}
+        return with_dynamic(self.settings, {**self.cluster, **own})
 
 
 def alter_topic(

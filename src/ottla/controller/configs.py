@@ -3,17 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ottla.base.errors import ApiError, ConfigError
 from ottla.base.units import KiB
 from ottla.cluster import znodes
 from ottla.cluster.image import ConfigImage, Image
 from ottla.cluster.tree import Create, Delete, Op, Set
-from ottla.config.dynamic import alter_broker, alter_group, alter_topic
+from ottla.config.dynamic import Change, alter_broker, alter_group, alter_topic
+from ottla.config.dynamic import Op as ConfigOp
 from ottla.config.groups import GroupsConfig
 from ottla.config.log import LogConfig
 from ottla.config.table import Settings, with_dynamic
+from ottla.controller.min_isr import MIN_ISR, without_elr
 from ottla.controller.refusals import refused_group_setting, refused_setting
 from ottla.controller.requests import ConfigAlteration, ConfigResult, Decision, ResourceType
 from ottla.protocol.errors import ErrorCode
@@ -24,13 +26,22 @@ MAX_NODE_BYTES: Final = 512 * KiB
 _BROKER_ID: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
-def decide_configs(
-    image: Image, static: Settings, log: LogConfig, alterations: Sequence[ConfigAlteration]
-) -> Decision[ConfigResult]:
-    """Decides which changes can be made; of one resource, all of them or none.
+class ConfigBasis(NamedTuple):
+    """What decisions about settings are based on.
 
     `static` is what the broker was started with, `log` what a topic has that overrides nothing.
     """
+
+    image: Image
+    static: Settings
+    log: LogConfig
+    controller_epoch: int
+
+
+def decide_configs(
+    now: ConfigBasis, alterations: Sequence[ConfigAlteration]
+) -> Decision[ConfigResult]:
+    """Decides which changes can be made; of one resource, all of them or none."""
     asked = Counter(alteration[:2] for alteration in alterations)
     ops: list[Op] = []
     results: list[ConfigResult] = []
@@ -40,11 +51,11 @@ def decide_configs(
             if asked[kind, name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "the resource is named more than once")
             if kind == ResourceType.TOPIC:
-                ops += _topic_change(image, log, alteration)
+                ops += _topic_change(now, alteration)
             elif kind == ResourceType.BROKER:
-                ops += _broker_change(image, static, alteration)
+                ops += _broker_change(now, alteration)
             elif kind == ResourceType.GROUP:
-                ops += _group_change(image, static.groups, alteration)
+                ops += _group_change(now.image, now.static.groups, alteration)
             else:
                 raise ApiError(
                     ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
@@ -56,21 +67,31 @@ def decide_configs(
     return Decision(ops, results)
 
 
-def _topic_change(image: Image, log: LogConfig, alteration: ConfigAlteration) -> list[Op]:
-    name = alteration.resource_name
+def cluster_min_isr(now: ConfigBasis) -> Sequence[ConfigAlteration]:
+    """What gives a new cluster its `min.insync.replicas`: that of the broker which is its controller first."""
+    if now.static.zookeeper.connect is None or MIN_ISR in now.image.broker_config(None):
+        return []
+    change = Change(MIN_ISR, ConfigOp.SET, str(now.static.log.min_insync_replicas))
+    return [ConfigAlteration(ResourceType.BROKER, "", [change])]
+
+
+def _topic_change(now: ConfigBasis, alteration: ConfigAlteration) -> list[Op]:
+    name, image = alteration.resource_name, now.image
     if name not in image.topics:
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         raise ApiError(unknown, unknown.message)
     current = image.topic_configs.get(name)
     try:
-        values = alter_topic(_base(current, alteration), alteration.changes, log)
+        values = alter_topic(_base(current, alteration), alteration.changes, now.log)
     except ConfigError as error:
         raise ApiError(ErrorCode.INVALID_CONFIG, refused_setting(error)) from None
-    return _write(znodes.topic_config_path(name), current, values)
+    written = _write(znodes.topic_config_path(name), current, values)
+    before = image.topic_config(name)
+    return [*without_elr(image, name, before, values, now.controller_epoch), *written]
 
 
-def _broker_change(image: Image, static: Settings, alteration: ConfigAlteration) -> list[Op]:
-    name = alteration.resource_name
+def _broker_change(now: ConfigBasis, alteration: ConfigAlteration) -> list[Op]:
+    name, (image, static) = alteration.resource_name, now[:2]
     if name and not _BROKER_ID.fullmatch(name):
         raise ApiError(ErrorCode.INVALID_REQUEST, f"this is not the id of a broker: {name!r}")
     if name and int(name) not in image.brokers:
@@ -83,7 +104,26 @@ def _broker_change(image: Image, static: Settings, alteration: ConfigAlteration)
     except ConfigError as error:
         # Kafka tells of bad broker settings with this code and not INVALID_CONFIG (KAFKA-13609).
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
-    return _write(znodes.broker_config_path(key), current, values)
+    before = image.broker_config(int(name) if name else None)
+    if alteration.replace and not name and MIN_ISR in before:
+        values.setdefault(MIN_ISR, before[MIN_ISR])
+    written = _write(znodes.broker_config_path(key), current, values)
+    if static.zookeeper.connect is None:
+        return written
+    if name and before.get(MIN_ISR) != values.get(MIN_ISR, before.get(MIN_ISR)):
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"{MIN_ISR} is one for the whole cluster; set it without naming a broker"
+            " (kafka-configs --entity-type brokers --entity-default)",
+        )
+    if not name and MIN_ISR in before and MIN_ISR not in values:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"the cluster must have a {MIN_ISR}: set it to another value in place of deleting it",
+        )
+    if name:
+        return written
+    return [*without_elr(image, None, before, values, now.controller_epoch), *written]
 
 
 def _group_change(image: Image, config: GroupsConfig, alteration: ConfigAlteration) -> list[Op]:

@@ -25,7 +25,7 @@ from ottla.cluster.tree import (
     Set,
 )
 from ottla.config.live import LiveSettings
-from ottla.controller.configs import decide_configs
+from ottla.controller.configs import ConfigBasis, cluster_min_isr, decide_configs
 from ottla.controller.requests import (
     ConfigAlteration,
     ConfigResult,
@@ -177,10 +177,19 @@ class Controller:
         """Changes the settings of topics, of brokers, or of all brokers."""
 
         def decide() -> Decision[ConfigResult]:
-            static, image = self._live.overlay.settings, self._metadata.image
-            return decide_configs(image, static, self._live.now.log, alterations)
+            return decide_configs(self._config_basis(), alterations)
 
         return await self.carry_out(decide, validate_only)
+
+    async def fix_cluster_settings(self) -> None:
+        """Write what must be one for the cluster into the tree, where that has no value of it yet."""
+        await self.carry_out(
+            lambda: decide_configs(self._config_basis(), cluster_min_isr(self._config_basis()))
+        )
+
+    def _config_basis(self) -> ConfigBasis:
+        static, now = self._live.overlay.settings, self._live.now
+        return ConfigBasis(self._metadata.image, static, now.log, self.epoch)
 
     @property
     def epoch(self) -> int:

@@ -126,12 +126,17 @@ class Elections:
         )
 
     async def complete_moves(self) -> None:
-        """End the moves whose new replicas are all in sync."""
-        ended = await self._controller.carry_out(
-            lambda: decide_completions(self._metadata.image, self._controller.epoch)
-        )
-        for each in ended:
-            log.info("reassignment completed", topic=each.topic, partition=each.partition)
+        """End the moves whose new replicas are all in sync, a step at a time."""
+        while True:
+            ended = await self._controller.carry_out(
+                lambda: decide_completions(
+                    self._metadata.image, self._controller.epoch, _STATES_PER_STEP
+                )
+            )
+            for each in ended:
+                log.info("reassignment completed", topic=each.topic, partition=each.partition)
+            if len(ended) < _STATES_PER_STEP:
+                return
 
     async def elect(
         self, wanted: Sequence[TopicPartition], *, unclean: bool
@@ -171,7 +176,8 @@ class Elections:
 
     def _unclean(self, wanted: Iterable[TopicPartition], ends: Ends) -> Iterator[NewState]:
         for topic, partition in self._unled(wanted):
-            known = ends.get((topic.topic_id, partition.partition), {})
+            told = ends.get((topic.topic_id, partition.partition), {})
+            known = {each: told.get(each) for each in partition.replicas}
             state = unclean_state(self._metadata.image, topic, partition, known)
             if isinstance(state, NewState):
                 yield state

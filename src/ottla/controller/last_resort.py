@@ -11,14 +11,14 @@ from ottla.cluster.znodes import Bound
 from ottla.controller.states import NewState, current_lives
 
 Known: TypeAlias = Mapping[int, Bound | None]
-"""How far replicas are, by broker; None of one that was asked and did not say."""
+"""How far replicas are, by broker; None of one whose broker says that it cannot tell: its disk has failed."""
 
 
 class Wait(Enum):
     """Why nobody is elected yet."""
 
     FOR_BROKERS = auto()
-    """Somebody who is away may hold what is committed."""
+    """Somebody who is away, or whose disk cannot be read, may hold what is committed."""
     FOR_ANSWERS = auto()
     """Those who are there have not all said how far they are."""
 
@@ -30,8 +30,10 @@ def last_resort(
     members = {*partition.isr, *partition.elr}
     if not members or not members <= image.brokers.keys():
         return Wait.FOR_BROKERS
-    if not _have_answered(image, partition, known) or any(known[each] is None for each in members):
+    if not _have_answered(image, partition, known):
         return Wait.FOR_ANSWERS
+    if any(known[each] is None for each in members):
+        return Wait.FOR_BROKERS
     state = _led_by_the_furthest(image, topic, partition, known)
     furthest = known[state.leader]
     for each, bound in partition.left.items():

@@ -118,6 +118,7 @@ class ControllerLoop:
     async def _become_controller(self, instead_of: int | None) -> None:
         if not await self._controller.elect(self._now_ms(), instead_of=instead_of):
             return
+        await self._controller.fix_cluster_settings()
         if self._all_are_new() and self._missing():
             # After an outage in which every session ended, brokers that were in sync have time to come back, before
             # others lead uncleanly where that is allowed.

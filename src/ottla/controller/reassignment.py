@@ -8,6 +8,7 @@ and one that is overtaken by another, goes back to the replicas of before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ottla.base.errors import ApiError
@@ -53,16 +54,19 @@ def decide_moves(
     return Decision(_ops(image, changed, controller_epoch), results)
 
 
-def decide_completions(image: Image, controller_epoch: int) -> Decision[MoveResult]:
-    """End the moves whose new replicas are all in sync."""
-    changed = [
+def decide_completions(
+    image: Image, controller_epoch: int, limit: int | None = None
+) -> Decision[MoveResult]:
+    """End the moves whose new replicas are all in sync, `limit` of them at most."""
+    ready = (
         (topic, partition, _completed(image, partition))
         for topic in image.topics.values()
         for partition in topic.partitions
         if is_moving(partition)
         and set(_target(partition)) <= set(partition.isr)
         and is_settled(image, partition)
-    ]
+    )
+    changed = list(islice(ready, limit))
     results = [MoveResult(topic.name, before.partition) for topic, before, _ in changed]
     return Decision(_ops(image, changed, controller_epoch), results)
 

@@ -93,19 +93,19 @@ class ReplicaEnds:
         return found
 
     async def _ask_one(self, registered: Registered, wanted: set[Asked]) -> None:
-        told: dict[Asked, Bound | None]
+        told: dict[Asked, Bound | None] = {}
         try:
             told = await self._answers(registered[0], wanted)
         except (ClientError, ApiError, ClusterError, TimeoutError) as failure:
             log.warning("replica not asked", broker=registered[0], reason=repr(failure))
-            told = dict.fromkeys(wanted)
         finally:
             self._asking.pop(registered, None)
         self._told.setdefault(registered, {}).update(told)
-        if None in told.values():
+        if None in told.values() or not told:
             # What could not be said now may be said later.
             asyncio.get_running_loop().call_later(_AGAIN_S, self._doubt, registered, set(told))
-        self.on_answer()
+        if told:
+            self.on_answer()
 
     async def _answers(self, broker_id: int, wanted: set[Asked]) -> dict[Asked, Bound | None]:
         topics: dict[UUID, list[int]] = {}

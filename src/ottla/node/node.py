@@ -40,6 +40,7 @@ from ottla.config.table import Settings
 from ottla.controller.controller import Controller
 from ottla.controller.elections import Elections
 from ottla.controller.loop import ControllerLoop
+from ottla.controller.min_isr import MIN_ISR
 from ottla.coordination.groups.topics import Topics
 from ottla.coordination.runtime import Coordinator
 from ottla.coordination.transactions.markers import MarkerWriter, OnMarker
@@ -97,6 +98,9 @@ class Node:
         self._hand_over: HandOver | None = None
         self._opened = False
         self._ready = False
+        # Whether no log directory works any more, and who hears of that: whoever runs this node is to stop it.
+        self.is_lost = False
+        self.on_lost: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Come up in an order in which nothing is promised that is not there yet."""
@@ -290,8 +294,17 @@ class Node:
             dynamic = image.broker_config(None), image.broker_config(self._node_id)
             self._live.update(Overlay(self._settings, *dynamic))
             set_level(self._live.now.ottla.log_level)
+            self._tell_min_isr(dynamic[0].get(MIN_ISR))
             if self._logs is not None:
                 self._logs.config = self._live.now.storage
+
+    def _tell_min_isr(self, of_cluster: str | None) -> None:
+        own = self._settings.log.min_insync_replicas
+        if of_cluster is not None and int(of_cluster) != own:
+            log.warning(
+                f"{MIN_ISR} is {of_cluster} in the whole cluster, and not {own} as this broker was started with; to"
+                f" change it: ottla configs set --all-brokers {MIN_ISR}={own}"
+            )
 
     async def _appear(self, broker: Broker) -> None:
         """Register, and again whenever the registration is gone: then the epochs are new ones."""
@@ -323,7 +336,22 @@ class Node:
         self._presence = Presence(
             tree, self._node_id, self._description, directories, registered, proof
         )
+        broker.partitions.on_directory_lost = self._directory_lost
         await self._presence.open()
+
+    def _directory_lost(self) -> None:
+        """What this broker leads on a dead disk must be led by others; with its last disk gone it is of no use.
+
+        It registers anew, with the directories that are left. That begins another life: the controller gives what it
+        leads to others, and it has to catch up wherever it can.
+        """
+        assert self._logs is not None
+        if all(each.offline is not None for each in self._logs.dirs):
+            log.error("the last log directory has failed, the broker stops", node=self._node_id)
+            self.is_lost = True
+            self.on_lost()
+        elif self._presence is not None:
+            self._presence.look_again()
 
     async def _coordinate_groups(
         self, metadata: Metadata, partitions: Partitions, membership: Membership

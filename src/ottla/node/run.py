@@ -32,8 +32,9 @@ def run_broker(
     configure(settings.ottla.log_format, settings.ottla.log_level)  # type: ignore[arg-type]
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     tell_ignored(settings)
-    uvloop.run(_serve(make_node(settings), on_ready))
-    return 0
+    node = make_node(settings)
+    uvloop.run(_serve(node, on_ready))
+    return 1 if node.is_lost else 0
 
 
 async def _serve(node: Node, on_ready: Callable[[Node], None]) -> None:
@@ -48,6 +49,7 @@ async def _serve(node: Node, on_ready: Callable[[Node], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
+    node.on_lost = stopping.set
     beside = Tasks()
     try:
         await node.start()

@@ -396,6 +396,11 @@ class Partition:
             else:
                 self._trims.append((offset, then))
 
+    def went_offline(self) -> None:
+        """The log directory failed: until a restart this replica neither leads nor follows."""
+        self.is_leader, self.leadership = False, None
+        self.fail_waiters(ErrorCode.KAFKA_STORAGE_ERROR)
+
     def flushed(self, error: StorageError | None) -> None:
         """A sync has ended: what it covered counts as held, or this log cannot promise anything any more."""
         if error is None:

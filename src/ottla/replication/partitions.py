@@ -53,6 +53,8 @@ class Partitions:
         self.on_placed: Callable[[Partition], None] = _nobody
         self.on_removed: Callable[[Partition], None] = _nobody
         self.on_caught_up: Callable[[Partition], None] = _nobody
+        # Who hears that a log directory failed.
+        self.on_directory_lost: Callable[[], None] = lambda: None
         self.news = FollowerNews()
         self._topics: dict[Topic, dict[int, Partition]] = {}
         # Partitions whose log could not be made or opened; True for those that existed before this broker started.
@@ -154,8 +156,9 @@ class Partitions:
         self._topics[topic.topic_id.bytes] = hosted
         partition = hosted.get(placed.partition)
         if partition is not None:
-            partition.place(placed, self._now_ms())
-            self.on_placed(partition)
+            if partition.log.log_dir.offline is None:
+                partition.place(placed, self._now_ms())
+                self.on_placed(partition)
             return
         tp = TopicPartition(topic.name, placed.partition)
         tried, existed = tp in self._unopened, self._unopened.get(tp, existed)
@@ -208,11 +211,13 @@ class Partitions:
             log.error("partition not removed", partition=partition.tp, reason=str(failure))
 
     def went_offline(self, log_dir: LogDir, lost: list[TopicPartition]) -> None:
-        """A log directory failed: whoever waits for its partitions waits in vain."""
+        """A log directory failed: whoever waits for its partitions waits in vain, and nobody follows with them."""
         for topic, index in lost:
             partition = self.find(topic, index)
             if partition is not None:
-                partition.fail_waiters(ErrorCode.KAFKA_STORAGE_ERROR)
+                self.on_removed(partition)
+                partition.went_offline()
+        self.on_directory_lost()
 
     def moved(self, opened: Log) -> None:
         """The log of a partition is in another directory now, all of it synced."""
@@ -258,7 +263,11 @@ class Partitions:
 
     def unclaimed(self) -> set[str]:
         """The topics of partitions whose leader this broker is, or is not, since it knows which life it is in."""
-        return {each.tp.topic for each in self if each.is_leader != self.leads(each.placed)}
+        return {
+            each.tp.topic
+            for each in self
+            if each.is_leader != self.leads(each.placed) and each.log.log_dir.offline is None
+        }
 
     def caught_up(self, partition: Partition) -> None:
         """A replica outside of the ISR may have caught up."""

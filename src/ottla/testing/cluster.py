@@ -28,6 +28,13 @@ _TIMEOUT_S: Final = 20.0
 _POLL_S: Final = 0.02
 
 
+_FACTORS = (
+    "default.replication.factor",
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+)
+
+
 class Cluster:
     """Brokers by their ids, 1 and up; topics have a copy on each of them, on three at most.
 
@@ -44,7 +51,7 @@ class Cluster:
         common = {
             "zookeeper.connect": self.zookeeper.connect,
             "zookeeper.session.timeout.ms": "6000",
-            "default.replication.factor": str(min(brokers, 3)),
+            **dict.fromkeys(_FACTORS, str(min(brokers, 3))),
             "min.insync.replicas": str(min(max(brokers - 1, 1), 2)),
             **(settings or {}),
         }

@@ -6,10 +6,13 @@ import pytest
 
 from ottla.cluster.image import Changes, ConfigImage, advance
 from ottla.cluster.tree import Create, Delete, Op, Set
+from ottla.cluster.znodes import decode_state
 from ottla.config.dynamic import Change
 from ottla.config.dynamic import Op as ConfigOp
+from ottla.config.load import load
 from ottla.config.table import Settings
-from ottla.controller.configs import MAX_NODE_BYTES, decide_configs
+from ottla.controller.configs import MAX_NODE_BYTES, ConfigBasis, cluster_min_isr, decide_configs
+from ottla.controller.min_isr import MIN_ISR
 from ottla.controller.requests import ConfigAlteration, ConfigResult, Decision, ResourceType
 from ottla.protocol.errors import ErrorCode
 
@@ -31,7 +34,7 @@ IMAGE, _ = advance(
 def decide(*alterations: ConfigAlteration) -> Decision[ConfigResult]:
     """Decides on changes in the cluster of these tests."""
     settings = Settings()
-    return decide_configs(IMAGE, settings, settings.log, alterations)
+    return decide_configs(ConfigBasis(IMAGE, settings, settings.log, 5), alterations)
 
 
 def put(kind: int, name: str, *pairs: tuple[str, str | None], replace: bool = False):  # type: ignore[no-untyped-def]
@@ -139,3 +142,65 @@ def test_a_resource_named_twice_is_refused() -> None:
     decision = decide(put(TOPIC, "a", ("segment.ms", "1")), put(TOPIC, "a", ("segment.ms", "2")))
     assert [r.error for r in decision.results] == [ErrorCode.INVALID_REQUEST]
     assert decision.ops == []
+
+
+def in_cluster(
+    *alterations: ConfigAlteration, elr: tuple[int, ...] = (2,), **configs: str
+) -> Decision[ConfigResult]:
+    """Decides in a cluster with ZooKeeper, one of whose partitions has an eligible leader outside of the ISR."""
+    topic = IMAGE.topics["b"]
+    short = topic.partitions[0]._replace(isr=(1,), elr=elr, lives={1: 3, 2: 4}, left={3: (1, 2)})
+    image, _ = advance(
+        IMAGE,
+        Changes(
+            topics={"b": topic._replace(partitions=(short, *topic.partitions[1:]))},
+            broker_configs={"<default>": ConfigImage({MIN_ISR: "2", **configs}, 3)},
+        ),
+    )
+    settings = load(None, {}, ["zookeeper.connect=localhost:2181", "min.insync.replicas=2"])
+    return decide_configs(ConfigBasis(image, settings, settings.log, 5), alterations)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [put(BROKER, "", (MIN_ISR, "1")), put(TOPIC, "b", (MIN_ISR, "1"))],
+    ids=["of the cluster", "of a topic"],
+)
+def test_another_min_isr_clears_who_was_eligible_by_the_old_one_in_the_same_step(
+    change: ConfigAlteration,
+) -> None:
+    state, _ = in_cluster(change).ops
+    assert isinstance(state, Set)
+    assert (state.path, state.version) == ("/brokers/topics/b/partitions/0/state", 0)
+    found = decode_state(state.path, state.data)
+    assert (found.isr, found.elr, found.lives) == ((1,), (), {1: 3})
+    assert found.left == {2: None, 3: (1, 2)}
+
+
+def test_the_same_min_isr_or_that_of_others_changes_nobody() -> None:
+    for change in (
+        put(BROKER, "", (MIN_ISR, "2"), ("message.max.bytes", "7000")),
+        put(TOPIC, "a", (MIN_ISR, "1")),
+        put(TOPIC, "b", ("retention.ms", "5")),
+    ):
+        assert len(in_cluster(change).ops) == 1
+
+
+def test_min_isr_is_one_for_the_whole_cluster() -> None:
+    [own] = in_cluster(put(BROKER, "1", (MIN_ISR, "1"))).results
+    assert own.error is ErrorCode.INVALID_REQUEST
+    assert "one for the whole cluster" in str(own.message)
+    deleted = ConfigAlteration(BROKER, "", [Change(MIN_ISR, ConfigOp.DELETE, None)])
+    [gone] = in_cluster(deleted).results
+    assert gone.error is ErrorCode.INVALID_REQUEST
+    [kept] = in_cluster(put(BROKER, "", ("message.max.bytes", "9000"), replace=True)).ops
+    assert written(kept)[2] == {"message.max.bytes": "9000", MIN_ISR: "2"}
+
+
+def test_the_first_controller_writes_the_min_isr_of_its_file() -> None:
+    settings = load(None, {}, ["zookeeper.connect=localhost:2181", "min.insync.replicas=2"])
+    basis = ConfigBasis(IMAGE, settings, settings.log, 5)
+    [op] = decide_configs(basis, cluster_min_isr(basis)).ops
+    assert written(op)[2] == {"message.max.bytes": "5000", MIN_ISR: "2"}
+    alone = ConfigBasis(IMAGE, Settings(), settings.log, 5)
+    assert not cluster_min_isr(alone), "one that keeps its own metadata is no cluster"

@@ -156,7 +156,7 @@ def test_after_a_crash_of_all_the_furthest_leads_once_all_are_back() -> None:
     both = cluster(state(-1, 1, 2), b1=NEXT_LIFE, b2=NEXT_LIFE, b3=LIFE)
     assert decided(both) == "undecided"
     assert decided(both, ends={1: (4, 90), 3: (-1, 0)}) == "undecided"
-    assert decided(both, ends={1: (4, 90), 2: None, 3: (-1, 0)}) == "undecided"
+    assert decided(both, ends={1: (4, 90), 2: None, 3: (-1, 0)}) == [], "its disk has failed"
     assert decided(both, ends={1: (4, 90), 2: (4, 95), 3: None}) == [(2, (2,), 5)]
     assert decided(both, ends={1: (5, 90), 2: (4, 95), 3: (-1, 0)}) == [(1, (1,), 5)]
 

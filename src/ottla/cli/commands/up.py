@@ -128,6 +128,8 @@ def _cluster_settings(arguments: argparse.Namespace) -> dict[str, str]:
     settings = {
         **_CLUSTER_DEFAULTS,
         "default.replication.factor": copies,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
         "min.insync.replicas": enough,
     }
     for assignment in arguments.assignments:
