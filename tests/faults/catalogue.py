@@ -10,6 +10,7 @@ from tests.faults.disks import DISKS
 from tests.faults.fault import Fault
 from tests.faults.kills import KILLS
 from tests.faults.moves import MOVES
+from tests.faults.outages import OUTAGES
 from tests.faults.partitions import PARTITIONS
 from tests.faults.pauses import PAUSES
 
@@ -21,5 +22,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
     *DISKS,
     *DAMAGES,
     *CLOCKS,
+    *OUTAGES,
 )
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}

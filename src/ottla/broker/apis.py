@@ -131,6 +131,7 @@ APIS: Final[tuple[Api, ...]] = (
     Api(ApiKey.BROKER_SHUTDOWN, (0, 0), between_brokers=True),
     Api(ApiKey.REPLICA_ENDS, (0, 0), between_brokers=True),
     Api(ApiKey.DESCRIBE_GROUP_HISTORY, (0, 0)),
+    Api(ApiKey.DESCRIBE_REPLICAS, (0, 0), by_controller=True),
     Api(ApiKey.OPEN_SINK, (0, 0)),
     Api(ApiKey.OPEN_SINK_SLOT, (0, 0)),
     Api(ApiKey.COMMIT_TXN_GROUP, (0, 0)),

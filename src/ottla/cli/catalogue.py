@@ -61,6 +61,16 @@ NOUNS: Final = {
             "delete": "Delete topics with all that they hold.",
         },
     ),
+    "partitions": Noun(
+        "Have leaders elected for partitions.",
+        """examples:
+  ottla partitions elect --unclean --dry-run
+  ottla partitions elect --unclean orders-3
+""",
+        {
+            "elect": "Give partitions back to their preferred leaders, or a leader to those without one.",
+        },
+    ),
     "records": Noun(
         "Read records and write them, on a terminal, from files and to files.",
         """examples:

@@ -44,6 +44,7 @@ VERBS: Final = {
         "abort_transaction",
         "fence_producers",
     ),
+    "replicas.Replicas": ("describe_replicas",),
     "sinks.Sinks": ("list_sinks", "describe_sinks", "abort_sink", "reset_sink"),
     "access.Access": ("describe_acls", "create_acls", "delete_acls"),
     "quotas.Quotas": ("describe_client_quotas", "alter_client_quotas"),
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from ottla.client.administration.offsets import Offsets
     from ottla.client.administration.placement import Placement
     from ottla.client.administration.quotas import Quotas
+    from ottla.client.administration.replicas import Replicas
     from ottla.client.administration.sinks import Sinks
     from ottla.client.administration.topics import Topics
     from ottla.client.administration.transactions import Transactions
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
         Groups,
         GroupOffsets,
         Transactions,
+        Replicas,
         Sinks,
         Access,
         Quotas,

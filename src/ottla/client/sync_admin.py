@@ -16,6 +16,7 @@ from ottla.client.administration.groups import Groups
 from ottla.client.administration.offsets import Offsets
 from ottla.client.administration.placement import Placement
 from ottla.client.administration.quotas import Quotas
+from ottla.client.administration.replicas import Replicas
 from ottla.client.administration.sinks import Sinks
 from ottla.client.administration.topics import Topics
 from ottla.client.administration.transactions import Transactions
@@ -85,6 +86,7 @@ class SyncAdmin:
     describe_producers = blocking(Transactions.describe_producers)
     abort_transaction = blocking(Transactions.abort_transaction)
     fence_producers = blocking(Transactions.fence_producers)
+    describe_replicas = blocking(Replicas.describe_replicas)
     list_sinks = blocking(Sinks.list_sinks)
     describe_sinks = blocking(Sinks.describe_sinks)
     abort_sink = blocking(Sinks.abort_sink)

@@ -1,7 +1,7 @@
 """This broker's place in the tree: its registration, its generated id, the name of the cluster."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ from ottla.cluster.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     BrokerNode,
+    Endpoint,
     IncarnationNode,
     broker_path,
     decode_broker,
@@ -43,6 +44,18 @@ log = logger(__name__)
 MAX_ATTEMPTS: Final = 20
 NOT_CLEAN: Final = -1
 """In place of a broker epoch: nothing shows that the broker stopped cleanly."""
+
+
+class IdTaken(ClusterError):
+    """A broker with other log directories is registered with the id; `address` is where it listens."""
+
+    def __init__(self, broker_id: int, address: Endpoint) -> None:
+        super().__init__(
+            f"broker id {broker_id} is registered already, by the broker at "
+            f"{address.host}:{address.port}; give each broker its own broker.id, or wait until that "
+            "one's session has ended if it no longer runs"
+        )
+        self.address = address
 
 
 class Registration(NamedTuple):
@@ -129,6 +142,17 @@ async def check_place(tree: Tree, broker_id: int, directories: Sequence[str]) ->
     _refuse_if_taken(broker_id, await _look(tree, broker_id), directories)
 
 
+async def last_registered(tree: Tree, brokers: Iterable[int]) -> dict[int, int]:
+    """When brokers registered last, in milliseconds; those that never did are left out."""
+    paths = {each: incarnation_path(each) for each in sorted(brokers)}
+    found = await tree.get_many(list(paths.values()))
+    return {
+        each: decode_incarnation(path, node[0]).registered_ms
+        for (each, path), node in zip(paths.items(), found, strict=True)
+        if node is not None
+    }
+
+
 async def generate_broker_id(tree: Tree, reserved_max: int) -> int:
     """Makes an id that no broker has had, above those reserved for ids given by hand."""
     with suppress(NodeExists):  # as in every tree that has had a broker
@@ -192,12 +216,7 @@ def _refuse_if_taken(broker_id: int, standing: _Standing, directories: Sequence[
     known = _known(broker_id, standing)
     if known is None or not set(known.directories) & set(directories):
         path, (data, _) = broker_path(broker_id), standing.registration
-        first = decode_broker(path, data).endpoints[0]
-        raise ClusterError(
-            f"broker id {broker_id} is registered already, by the broker at "
-            f"{first.host}:{first.port}; give each broker its own broker.id, or wait until that "
-            "one's session has ended if it no longer runs"
-        )
+        raise IdTaken(broker_id, decode_broker(path, data).endpoints[0])
 
 
 def _ops(

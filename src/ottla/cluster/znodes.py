@@ -134,6 +134,7 @@ class IncarnationNode(NamedTuple):
     directories: tuple[str, ...]
     life: int | None = None
     process: str = ""
+    registered_ms: int = 0
 
 
 class TopicNode(NamedTuple):
@@ -234,7 +235,10 @@ def decode_incarnation(path: str, data: bytes) -> IncarnationNode:
     def read(fields: dict[str, Any]) -> IncarnationNode:
         directories = tuple(map(str, fields.get("directories", ())))
         return IncarnationNode(
-            directories, _number(fields.get("life")), str(fields.get("process", ""))
+            directories,
+            _number(fields.get("life")),
+            str(fields.get("process", "")),
+            int(fields.get("timestamp", 0)),
         )
 
     return _load(path, data, read)

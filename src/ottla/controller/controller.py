@@ -191,6 +191,10 @@ class Controller:
         static, now = self._live.overlay.settings, self._live.now
         return ConfigBasis(self._metadata.image, static, now.log, self.epoch)
 
+    def require_active(self) -> None:
+        """NOT_CONTROLLER if another broker is the controller."""
+        self._require_term()
+
     @property
     def epoch(self) -> int:
         """The epoch of the term; NOT_CONTROLLER outside of one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from ottla.base.errors import ApiError
 from ottla.base.ids import TopicPartition
@@ -14,7 +14,9 @@ from ottla.cluster import znodes
 from ottla.cluster.image import NO_LEADER
 from ottla.cluster.metadata import Metadata
 from ottla.cluster.peers import Peers
+from ottla.cluster.registration import last_registered
 from ottla.cluster.tree import Check, Delete, MultiFailed, Op, Set
+from ottla.cluster.znodes import Bound
 from ottla.config.live import LiveSettings
 from ottla.controller.controller import Controller
 from ottla.controller.isr import IsrResult, WantedIsr, decide_isrs
@@ -38,6 +40,15 @@ log = logger(__name__)
 
 # So many states in one step: ZooKeeper takes a megabyte, and a step holds up everybody else's.
 _STATES_PER_STEP: Final = 250
+
+
+class ReplicaState(NamedTuple):
+    """A replica: whether its broker is there, how far it is if that is known, when the broker registered last."""
+
+    broker_id: int
+    is_registered: bool
+    end: Bound | None
+    registered_ms: int
 
 
 class Elections:
@@ -162,6 +173,37 @@ class Elections:
             )
         )
         return before
+
+    async def describe_replicas(
+        self, wanted: Sequence[TopicPartition] | None
+    ) -> dict[TopicPartition, tuple[ReplicaState, ...]]:
+        """How far the replicas of partitions are, or with None of all that nobody leads."""
+        image = self._metadata.image
+        self._controller.require_active()
+        if wanted is None:
+            unled = self._unled(
+                TopicPartition(topic.name, each.partition)
+                for topic in image.topics.values()
+                for each in topic.partitions
+            )
+        else:
+            found = ((image.topics.get(tp.topic), image.partition(*tp)) for tp in wanted)
+            unled = [Undecided(t, p) for t, p in found if t is not None and p is not None]
+        ends = await self.ends.learn(unled)
+        away = {r for _, p in unled for r in p.replicas if r not in image.brokers}
+        seen = await last_registered(self._metadata.tree, away)
+        return {
+            TopicPartition(topic.name, partition.partition): tuple(
+                ReplicaState(
+                    each,
+                    each in image.brokers,
+                    ends.get((topic.topic_id, partition.partition), {}).get(each),
+                    seen.get(each, 0),
+                )
+                for each in partition.replicas
+            )
+            for topic, partition in unled
+        }
 
     def _unled(self, wanted: Iterable[TopicPartition]) -> list[Undecided]:
         """Those that nobody leads still."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -27,6 +27,8 @@ Registered: TypeAlias = tuple[int, int]
 """A broker by its id, and the epoch of one registration of it."""
 Asked: TypeAlias = tuple[UUID, int, int]
 """A partition by topic id and number, in one of its epochs."""
+Told: TypeAlias = Mapping[Registered, Mapping[Asked, Bound | None]]
+"""What brokers said."""
 
 
 class ReplicaEnds:
@@ -42,20 +44,23 @@ class ReplicaEnds:
 
     def known(self, undecided: Iterable[Undecided]) -> Ends:
         """How far the replicas of these partitions are, as their brokers said since they registered last."""
+        return self._known(undecided, self._told)
+
+    def _known(self, undecided: Iterable[Undecided], by_broker: Told) -> Ends:
         brokers = self._image().brokers
         found: dict[tuple[UUID, int], dict[int, Bound | None]] = {}
         for topic, partition in undecided:
             key = topic.topic_id, partition.partition, partition.partition_epoch
             known = found[key[:2]] = {}
             for each in partition.replicas:
-                told = self._told.get((each, brokers[each].epoch), {}) if each in brokers else {}
+                told = by_broker.get((each, brokers[each].epoch), {}) if each in brokers else {}
                 if key in told:
                     known[each] = told[key]
         return found
 
     def ask(self, undecided: Iterable[Undecided]) -> None:
         """Ask whoever is there and has not said it yet; `on_answer` hears of each that has."""
-        for registered, wanted in self._questions(undecided).items():
+        for registered, wanted in self._questions(undecided, self._told).items():
             if registered not in self._asking:
                 task = asyncio.create_task(self._ask_one(registered, wanted), name="replica ends")
                 self._asking[registered] = task
@@ -63,10 +68,9 @@ class ReplicaEnds:
     async def learn(self, undecided: Iterable[Undecided]) -> Ends:
         """Ask anew, and wait for all of the answers or for so long that there will be none."""
         wanted = list(undecided)
-        self.forget()
-        self.ask(wanted)
-        await asyncio.gather(*self._asking.values())
-        return self.known(wanted)
+        questions = self._questions(wanted, {})
+        answers = await asyncio.gather(*(self._tried(*each) for each in questions.items()))
+        return self._known(wanted, dict(zip(questions, answers, strict=True)))
 
     def forget(self) -> None:
         """Nothing is undecided any more: what replicas said says nothing about the next time."""
@@ -79,7 +83,9 @@ class ReplicaEnds:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
 
-    def _questions(self, undecided: Iterable[Undecided]) -> dict[Registered, set[Asked]]:
+    def _questions(
+        self, undecided: Iterable[Undecided], by_broker: Told
+    ) -> dict[Registered, set[Asked]]:
         brokers = self._image().brokers
         found: dict[Registered, set[Asked]] = {}
         for topic, partition in undecided:
@@ -88,16 +94,13 @@ class ReplicaEnds:
                 if each not in brokers:
                     continue
                 registered = each, brokers[each].epoch
-                if key not in self._told.get(registered, {}):
+                if key not in by_broker.get(registered, {}):
                     found.setdefault(registered, set()).add(key)
         return found
 
     async def _ask_one(self, registered: Registered, wanted: set[Asked]) -> None:
-        told: dict[Asked, Bound | None] = {}
         try:
-            told = await self._answers(registered[0], wanted)
-        except (ClientError, ApiError, ClusterError, TimeoutError) as failure:
-            log.warning("replica not asked", broker=registered[0], reason=repr(failure))
+            told = await self._tried(registered, wanted)
         finally:
             self._asking.pop(registered, None)
         self._told.setdefault(registered, {}).update(told)
@@ -106,6 +109,15 @@ class ReplicaEnds:
             asyncio.get_running_loop().call_later(_AGAIN_S, self._doubt, registered, set(told))
         if told:
             self.on_answer()
+
+    async def _tried(
+        self, registered: Registered, wanted: set[Asked]
+    ) -> Mapping[Asked, Bound | None]:
+        try:
+            return await self._answers(registered[0], wanted)
+        except (ClientError, ApiError, ClusterError, TimeoutError) as failure:
+            log.warning("replica not asked", broker=registered[0], reason=repr(failure))
+            return {}
 
     async def _answers(self, broker_id: int, wanted: set[Asked]) -> dict[Asked, Bound | None]:
         topics: dict[UUID, list[int]] = {}

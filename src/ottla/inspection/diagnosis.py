@@ -129,12 +129,8 @@ def _partitions(facts: ClusterFacts) -> Iterator[Finding]:
     for broker, sentence in zip(sorted(health.gone), health.gone_brokers(), strict=True):
         yield Finding(PROBLEM, sentence, f"start broker {broker} again")
     describe = "ottla cluster status"
-    if health.leaderless:
-        yield Finding(
-            PROBLEM,
-            f"nobody leads {named(health.leaderless)}: neither reads nor writes are served there",
-            describe,
-        )
+    for brokers, names in sorted(health.leaderless.items()):
+        yield _leaderless(brokers, names)
     if health.refusing:
         yield Finding(
             PROBLEM,
@@ -154,6 +150,23 @@ def _partitions(facts: ClusterFacts) -> Iterator[Finding]:
             WELL,
             f"{counted(total, 'partition')} in {counted(len(facts.topics), 'topic')}: all replicas are in sync",
         )
+
+
+def _leaderless(brokers: tuple[int, ...], names: list[str]) -> Finding:
+    what = f"nobody leads {named(names)}: neither reads nor writes are served there"
+    if not brokers:
+        return Finding(
+            PROBLEM,
+            f"{what}, although all brokers that may hold what is committed are there",
+            "look into the log of the controller, and at the log directories of these brokers",
+        )
+    shown = f"broker {', '.join(map(str, brokers))}"
+    return Finding(
+        PROBLEM,
+        f"{what}. It waits for {shown}, which may hold records that are nowhere else",
+        f"start {shown} again; to give up what only they hold, look first at what the others have: "
+        "ottla partitions elect --unclean --dry-run",
+    )
 
 
 def _disk(disk: DiskFacts) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from ottla.client.view import Partition, Topic
 from ottla.inspection.human_units import counted
+from ottla.inspection.leaderless import waits_for
 
 _NAMED: Final = 3
 
@@ -20,7 +21,9 @@ class PartitionHealth(NamedTuple):
     behind: Mapping[int, list[str]]
     """Brokers that are there and not in sync."""
 
-    leaderless: list[str]
+    leaderless: Mapping[tuple[int, ...], list[str]]
+    """Partitions that nobody leads, by the brokers that they wait for."""
+
     refusing: list[str]
     """Partitions with fewer replicas in sync than min.insync.replicas."""
 
@@ -42,8 +45,9 @@ def partition_health(
     topics: Iterable[Topic], alive: Collection[int], min_in_sync: Mapping[str, int]
 ) -> PartitionHealth:
     """Sort out what is wrong; `alive` are the brokers that the cluster knows now."""
-    health = PartitionHealth({}, {}, [], [])
+    refusing = list[str]()
     gone, behind = dict[int, list[str]](), dict[int, list[str]]()
+    leaderless = dict[tuple[int, ...], list[str]]()
     for topic in topics:
         for each in topic.partitions:
             name = f"{topic.name}-{each.index}"
@@ -53,10 +57,10 @@ def partition_health(
                 elif broker not in each.isr:
                     behind.setdefault(broker, []).append(name)
             if each.leader < 0:
-                health.leaderless.append(name)
+                leaderless.setdefault(tuple(waits_for(each, alive)), []).append(name)
             elif len(each.isr) < min_in_sync.get(topic.name, 1):
-                health.refusing.append(name)
-    return health._replace(gone=gone, behind=behind)
+                refusing.append(name)
+    return PartitionHealth(gone, behind, leaderless, refusing)
 
 
 def is_explained(partition: Partition, alive: Collection[int]) -> bool:

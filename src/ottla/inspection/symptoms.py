@@ -39,7 +39,7 @@ async def cluster_facts(admin: Admin) -> ClusterFacts:
     for each in cluster.brokers:
         unreachable = await _unreachable(admin, each.id)
         brokers.append(BrokerFacts(each.id, f"{each.host}:{each.port}", unreachable))
-    topics = await admin.list_topics()
+    topics = await with_eligible_leaders(admin, await admin.list_topics())
     lacking = [
         topic.name
         for topic in topics.values()
@@ -52,6 +52,14 @@ async def cluster_facts(admin: Admin) -> ClusterFacts:
     reachable = [each.id for each in brokers if each.unreachable is None]
     disks = await _disks(admin, reachable)
     return ClusterFacts(cluster.controller_id, tuple(brokers), topics, needed, disks)
+
+
+async def with_eligible_leaders(admin: Admin, topics: dict[str, Topic]) -> dict[str, Topic]:
+    """The topics; those with partitions that nobody leads are asked which replicas may hold what is committed."""
+    unled = [name for name, topic in topics.items() if any(p.leader < 0 for p in topic.partitions)]
+    described = await admin.describe_topics(unled) if unled else {}
+    known = {name: each for name, each in described.items() if not isinstance(each, ApiError)}
+    return {**topics, **known}
 
 
 async def _unreachable(admin: Admin, broker_id: int) -> str | None:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ottla.base.errors import ConfigError
+from ottla.base.log import logger
 from ottla.cluster import sqlite_tree
-from ottla.cluster.registration import check_place, ensure_cluster_id, generate_broker_id
+from ottla.cluster.registration import (
+    IdTaken,
+    check_place,
+    ensure_cluster_id,
+    generate_broker_id,
+)
 from ottla.cluster.tree import Tree
+from ottla.cluster.znodes import Endpoint
 from ottla.config.checks import has_own_id
 from ottla.config.table import Settings
 from ottla.config.zookeeper import ZookeeperConfig, ZookeeperConnect
 from ottla.storage.log_dir import META_PROPERTIES, read_properties
 from ottla.storage.logs import Logs
 
+log = logger(__name__)
+
+_LOOK_S: Final = 0.5
+_LISTENS_S: Final = 1.0
+_SPARE_S: Final = 5.0
 TREE_FILE: Final = "metadata.sqlite"
 EMBEDDED: Final = "embedded"
 ZOOKEEPER: Final = "zookeeper"
@@ -41,12 +55,45 @@ async def open_home(settings: Settings, logs: Logs) -> Home:
         cluster_id = await ensure_cluster_id(tree, expected)
         node_id = await _node_id(settings, tree, known)
         logs.check_owner(cluster_id, node_id, engine)
-        await check_place(tree, node_id, [p["directory.id"] for p in known if "directory.id" in p])
+        directories = [p["directory.id"] for p in known if "directory.id" in p]
+        await _find_place(tree, node_id, directories, settings.zookeeper.session_timeout_ms / 1000)
         logs.identify(cluster_id, node_id, engine)
     except BaseException:
         await tree.close()
         raise
     return Home(tree, cluster_id, node_id)
+
+
+async def _find_place(
+    tree: Tree, node_id: int, directories: list[str], session_timeout_s: float
+) -> None:
+    """Wait for the end of a session whose broker is gone, but had other directories: its disk was replaced."""
+    deadline = time.monotonic() + session_timeout_s + _SPARE_S
+    while True:
+        try:
+            return await check_place(tree, node_id, directories)
+        except IdTaken as taken:
+            if time.monotonic() > deadline or await _listens(taken.address):
+                raise
+            log.warning(
+                "a broker with this id and other log directories is still registered, but nobody listens at its"
+                " address; waiting for the end of its session",
+                broker=node_id,
+                address=f"{taken.address.host}:{taken.address.port}",
+            )
+            await asyncio.sleep(_LOOK_S)
+
+
+async def _listens(address: Endpoint) -> bool:
+    try:
+        async with asyncio.timeout(_LISTENS_S):
+            _, writer = await asyncio.open_connection(address.host, address.port)
+    except ConnectionRefusedError:
+        return False
+    except (OSError, TimeoutError):
+        return True  # that says nothing
+    writer.close()
+    return True
 
 
 async def _open_tree(zookeeper: ZookeeperConfig, logs: Logs) -> Tree:

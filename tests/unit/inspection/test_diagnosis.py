@@ -68,7 +68,12 @@ def test_partitions_that_lack_replicas() -> None:
     assert "producers with acks=all are refused (NOT_ENOUGH_REPLICAS)" in refused
     gone = told(cluster(Partition(0, -1, 0, (3,), (3,))), PROBLEM)
     assert "nobody leads orders-0" in gone
-    assert "start broker 3 again" in gone
+    assert "waits for broker 3, which may hold records that are nowhere else" in gone
+    assert "start broker 3 again; to give up" in gone
+    eligible = Partition(0, -1, 0, (1, 2, 3), (1,), (), 0, (2, 3), (4,))
+    assert "waits for broker 3, 4, which" in told(cluster(eligible), PROBLEM)
+    there = told(cluster(Partition(0, -1, 0, (1,), (1,))), PROBLEM)
+    assert "although all brokers that may hold what is committed are there" in there
 
 
 def test_a_dead_broker_is_one_line_however_many_partitions_miss_it() -> None:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ottla.cli.connect import add_broker_arguments, ask
 from ottla.cli.output import add_output_argument, paint, show, show_one
+from ottla.inspection.leaderless import waits_for
 from ottla.inspection.partition_health import is_explained, partition_health
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ottla.client.admin import Admin
     from ottla.client.administration.brokers import BrokerDescription
     from ottla.client.view import Partition, Topic
@@ -71,9 +74,10 @@ def _print(status: Status) -> None:
 
 async def _status(admin: Admin) -> Status:
     from ottla.cli.ensemble import ensemble, may_be_well, summary
+    from ottla.inspection.symptoms import with_eligible_leaders
 
     cluster = await admin.describe_cluster()
-    topics = await admin.list_topics()
+    topics = await with_eligible_leaders(admin, await admin.list_topics())
     partitions = [(topic, each) for topic in topics.values() for each in topic.partitions]
     leaderless = [each for _, each in partitions if each.leader < 0]
     lagging = [each for _, each in partitions if len(each.isr) < len(each.replicas)]
@@ -99,8 +103,8 @@ async def _status(admin: Admin) -> Status:
     return Status(
         head,
         [_broker(each, cluster.controller_id, partitions) for each in cluster.brokers],
-        [_row(topic, each) for topic, each in unwell],
-        [_row(topic, each) for topic, each in unwell if not is_explained(each, ids)],
+        [_row(topic, each, ids) for topic, each in unwell],
+        [_row(topic, each, ids) for topic, each in unwell if not is_explained(each, ids)],
         zookeepers,
         partition_health(topics.values(), ids, {}).gone_brokers(),
     )
@@ -119,11 +123,12 @@ def _broker(
     }
 
 
-def _row(topic: Topic, partition: Partition) -> dict[str, Any]:
+def _row(topic: Topic, partition: Partition, alive: Collection[int]) -> dict[str, Any]:
     return {
         "topic": topic.name,
         "partition": partition.index,
         "leader": partition.leader if partition.leader >= 0 else None,
         "replicas": list(partition.replicas),
         "in_sync": list(partition.isr),
+        "waits_for": waits_for(partition, alive) if partition.leader < 0 else [],
     }

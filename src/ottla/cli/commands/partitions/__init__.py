@@ -1,0 +1,1 @@
+"""`ottla partitions`: one file per verb."""
