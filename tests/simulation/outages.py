@@ -123,6 +123,19 @@ async def one_after_the_other_and_the_last_two_are_damaged(site: Site) -> None:
     await site.back(third, second, site.first)
 
 
+async def the_one_that_left_before_has_what_both_others_have_lost(site: Site) -> None:
+    """The others had gone on without it, and wait for it all the same, for both have lost more than that."""
+    await site.first.kill()
+    await asyncio.sleep(BEYOND_THE_SESSION_S)
+    await site.lose_power()
+    site.second.wipe()
+    site.third.wipe()
+    await asyncio.sleep(BEYOND_THE_SESSION_S)
+    await site.back(site.second, site.third)
+    assert site.leads() < 0, "the one that is away holds more"
+    await site.back(site.first)
+
+
 async def two_disks_are_empty(site: Site) -> None:
     """The intact one comes last, and beyond the session."""
     await site.lose_power()
@@ -168,6 +181,7 @@ OUTAGES: Final[dict[str, Outage]] = {
         a_torn_broker_registers_twice,
         an_old_copy_of_a_disk_is_restored,
         one_after_the_other_and_the_last_two_are_damaged,
+        the_one_that_left_before_has_what_both_others_have_lost,
         two_disks_are_empty,
         one_is_gone_for_good,
         the_disk_of_a_leader_fails,

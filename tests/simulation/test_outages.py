@@ -7,6 +7,7 @@ import pytest
 from ottla.protocol.apis.find_coordinator import FindCoordinatorRequest
 from ottla.protocol.errors import ErrorCode
 from tests.simulation.clients import SimCommitter
+from tests.simulation.mutants import MUTANTS
 from tests.simulation.outages import OUTAGES, tell
 from tests.simulation.pace import SHORT
 from tests.simulation.story import a_world
@@ -16,6 +17,25 @@ from tests.simulation.world import World
 @pytest.mark.parametrize("name", OUTAGES)
 def test_nothing_acknowledged_is_lost(name: str) -> None:
     assert tell(OUTAGES[name]) == []
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("mutant", "name"),
+    [
+        ("every_process_goes_on_with_its_life", "a_torn_broker_registers_twice"),
+        ("any_clean_stop_will_do", "an_old_copy_of_a_disk_is_restored"),
+        ("the_last_known_leader_leads", "the_isr_collapses_onto_the_dead"),
+        ("who_left_is_forgotten", "the_one_that_left_before_has_what_both_others_have_lost"),
+    ],
+)
+def test_a_broker_without_the_rule_is_found_out(mutant: str, name: str) -> None:
+    with MUTANTS[mutant]():
+        try:
+            found = tell(OUTAGES[name])
+        except AssertionError as wrong:
+            found = [str(wrong)]
+    assert found
 
 
 def test_coordinators_wait_for_enough_brokers() -> None:

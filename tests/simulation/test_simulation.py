@@ -28,6 +28,7 @@ MUTANTS = {
     "isr_without_compare_and_set": 200,
     "forgotten_producer_state": 100,
     "commit_visible_before_the_watermark": 500,
+    "the_watermark_moves_below_min_isr": 200,
 }
 """How many short stories may go by before each is found; most need a tenth of that."""
 

@@ -61,7 +61,6 @@ class Elections:
         self._metadata = metadata
         self._settings = settings
         self.ends = ReplicaEnds(peers, lambda: metadata.image)
-        self._undecided: list[Undecided] = []
 
     async def settle(self, *, is_patient: bool = False) -> int:
         """Give every partition the leader and the ISR that the registered brokers allow; how many changed.
@@ -70,19 +69,17 @@ class Elections:
         `is_patient` nobody is elected uncleanly yet.
         """
         policy = self._policy(is_patient=is_patient)
-        ends = self.ends.known(self._undecided)
         undecided: list[Undecided] = []
 
         def decide() -> Iterable[NewState]:
             undecided.clear()
-            for each in after_change(self._metadata.image, policy, ends):
+            for each in after_change(self._metadata.image, policy, self.ends.known):
                 if isinstance(each, NewState):
                     yield each
                 else:
                     undecided.append(each)
 
         changed = await self._write_all(decide)
-        self._undecided = undecided
         if undecided:
             self.ends.ask(undecided)
         else:
@@ -197,7 +194,7 @@ class Elections:
                 ReplicaState(
                     each,
                     each in image.brokers,
-                    ends.get((topic.topic_id, partition.partition), {}).get(each),
+                    ends(topic, partition).get(each),
                     seen.get(each, 0),
                 )
                 for each in partition.replicas
@@ -218,7 +215,7 @@ class Elections:
 
     def _unclean(self, wanted: Iterable[TopicPartition], ends: Ends) -> Iterator[NewState]:
         for topic, partition in self._unled(wanted):
-            told = ends.get((topic.topic_id, partition.partition), {})
+            told = ends(topic, partition)
             known = {each: told.get(each) for each in partition.replicas}
             state = unclean_state(self._metadata.image, topic, partition, known)
             if isinstance(state, NewState):

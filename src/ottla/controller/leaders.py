@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
-from uuid import UUID
 
 from ottla.base.ids import TopicPartition
 from ottla.cluster.image import NO_LEADER, Image, PartitionImage, TopicImage
@@ -20,8 +19,8 @@ from ottla.controller.last_resort import Known, Wait, last_resort, unclean
 from ottla.controller.states import NewState, changed, is_settled, is_sound, led_by_nobody
 from ottla.protocol.errors import ErrorCode
 
-Ends: TypeAlias = Mapping[tuple[UUID, int], Known]
-"""How far the replicas of partitions are."""
+Ends: TypeAlias = Callable[[TopicImage, PartitionImage], Known]
+"""How far the replicas of a partition are, in this state of it and in the present registrations of their brokers."""
 
 
 class Policy(NamedTuple):
@@ -54,7 +53,9 @@ def _after_change(
     leader = partition.leader
     if leader in sound:
         is_named = bool(partition.lives) or len(partition.replicas) == 1
-        if sound == partition.isr and is_named:
+        # An ELR beside enough replicas in sync rests on a min.insync.replicas that is none any more.
+        is_short = len(sound) < min(policy.min_isr(topic.name), len(partition.replicas))
+        if sound == partition.isr and is_named and (is_short or not partition.elr):
             return None
         return changed(image, topic, partition, leader, sound, policy.min_isr(topic.name))
     # Nothing is committed while there are eligible ones outside of the ISR: they hold all that is.
@@ -62,7 +63,7 @@ def _after_change(
     if sound:
         leader = next(each for each in partition.replicas if each in sound)
         return changed(image, topic, partition, leader, sound, policy.min_isr(topic.name))
-    known = ends.get((topic.topic_id, partition.partition), {})
+    known = ends(topic, partition)
     found = last_resort(image, topic, partition, known)
     if found is Wait.FOR_BROKERS and policy.may_be_unclean(topic.name):
         found = unclean(image, topic, partition, known)

@@ -148,7 +148,9 @@ def _placed(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, "none of the replicas that would stay is in sync"
         )
     is_led = partition.leader != NO_LEADER
-    if isr == partition.isr and (not is_led or set(partition.replicas) <= set(replicas)):
+    # Nobody who may hold what is committed is forgotten while it is unknown who does.
+    is_same = (isr, moved.elr, moved.left) == (partition.isr, partition.elr, partition.left)
+    if is_same and (not is_led or set(partition.replicas) <= set(replicas)):
         if len(partition.replicas) == 1 and is_settled(image, partition):
             # The only replica was believed whatever life it is in; from now on others may go another way.
             return moved._replace(lives=current_lives(image, isr))

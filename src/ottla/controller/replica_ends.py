@@ -10,9 +10,10 @@ from uuid import UUID
 from ottla.base.errors import ApiError, ClusterError
 from ottla.base.log import logger
 from ottla.client.errors import ClientError
-from ottla.cluster.image import Image
+from ottla.cluster.image import Image, PartitionImage, TopicImage
 from ottla.cluster.peers import Peers
 from ottla.cluster.znodes import Bound
+from ottla.controller.last_resort import Known
 from ottla.controller.leaders import Ends, Undecided
 from ottla.protocol.apis.replica_ends import ReplicaEndsRequest, TopicPartitions
 from ottla.protocol.errors import ErrorCode
@@ -42,20 +43,18 @@ class ReplicaEnds:
         self._told: dict[Registered, dict[Asked, Bound | None]] = {}
         self._asking: dict[Registered, asyncio.Task[None]] = {}
 
-    def known(self, undecided: Iterable[Undecided]) -> Ends:
-        """How far the replicas of these partitions are, as their brokers said since they registered last."""
-        return self._known(undecided, self._told)
+    def known(self, topic: TopicImage, partition: PartitionImage) -> Known:
+        """How far replicas are, as their brokers said since they registered last, in this state of the partition."""
+        return self._known(topic, partition, self._told)
 
-    def _known(self, undecided: Iterable[Undecided], by_broker: Told) -> Ends:
+    def _known(self, topic: TopicImage, partition: PartitionImage, by_broker: Told) -> Known:
         brokers = self._image().brokers
-        found: dict[tuple[UUID, int], dict[int, Bound | None]] = {}
-        for topic, partition in undecided:
-            key = topic.topic_id, partition.partition, partition.partition_epoch
-            known = found[key[:2]] = {}
-            for each in partition.replicas:
-                told = by_broker.get((each, brokers[each].epoch), {}) if each in brokers else {}
-                if key in told:
-                    known[each] = told[key]
+        key = _key(topic, partition)
+        found: dict[int, Bound | None] = {}
+        for each in partition.replicas:
+            told = by_broker.get((each, brokers[each].epoch), {}) if each in brokers else {}
+            if key in told:
+                found[each] = told[key]
         return found
 
     def ask(self, undecided: Iterable[Undecided]) -> None:
@@ -67,10 +66,10 @@ class ReplicaEnds:
 
     async def learn(self, undecided: Iterable[Undecided]) -> Ends:
         """Ask anew, and wait for all of the answers or for so long that there will be none."""
-        wanted = list(undecided)
-        questions = self._questions(wanted, {})
+        questions = self._questions(undecided, {})
         answers = await asyncio.gather(*(self._tried(*each) for each in questions.items()))
-        return self._known(wanted, dict(zip(questions, answers, strict=True)))
+        told = dict(zip(questions, answers, strict=True))
+        return lambda topic, partition: self._known(topic, partition, told)
 
     def forget(self) -> None:
         """Nothing is undecided any more: what replicas said says nothing about the next time."""
@@ -89,7 +88,7 @@ class ReplicaEnds:
         brokers = self._image().brokers
         found: dict[Registered, set[Asked]] = {}
         for topic, partition in undecided:
-            key = topic.topic_id, partition.partition, partition.partition_epoch
+            key = _key(topic, partition)
             for each in partition.replicas:
                 if each not in brokers:
                     continue
@@ -141,6 +140,10 @@ class ReplicaEnds:
         for key in asked & {key for key, end in told.items() if end is None}:
             del told[key]
         self.on_answer()
+
+
+def _key(topic: TopicImage, partition: PartitionImage) -> Asked:
+    return topic.topic_id, partition.partition, partition.partition_epoch
 
 
 def _nobody() -> None:

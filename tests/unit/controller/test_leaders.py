@@ -66,8 +66,7 @@ def decided(
 def written(
     image: Image, rules: Policy | None = None, ends: Ends | None = None
 ) -> list[NewState | Undecided]:
-    known = {(TOPIC, 0): ends} if ends else {}
-    return list(after_change(image, rules or policy(), known))
+    return list(after_change(image, rules or policy(), lambda topic, partition: ends or {}))
 
 
 def test_nothing_changes_while_all_are_there() -> None:
@@ -182,6 +181,14 @@ def test_who_leaves_below_min_isr_stays_eligible_and_is_elected() -> None:
     restarted = cluster(state(1, 1, elr=(2,)), b2=NEXT_LIFE, b3=LIFE)
     assert decided(restarted) == [(-1, (1,), 5)]
     assert waits_for(restarted, state(-1, 1, elr=(2,))) == (1,)
+
+
+def test_who_was_eligible_by_a_min_isr_that_is_none_any_more_is_so_no_longer() -> None:
+    image = cluster(state(1, 1, elr=(2,)), b1=LIFE)
+    assert written(image, policy(min_isr=2)) == []
+    [lowered] = written(image, policy(min_isr=1))
+    assert isinstance(lowered, NewState)
+    assert (lowered.isr, lowered.elr, lowered.left) == ((1,), (), {2: None})
 
 
 def test_who_leaves_while_enough_are_in_sync_is_not_eligible_but_not_forgotten() -> None:
