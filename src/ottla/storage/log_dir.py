@@ -56,7 +56,8 @@ class LogDir:
                 raise ConfigError(
                     "log.dirs",
                     self.path,
-                    f"its {META_PROPERTIES} says {name}={known[name]}, but this broker has {value}",
+                    f"its {META_PROPERTIES} says {name}={known[name]}, but this broker has {value}; nothing was"
+                    " changed. Give each broker its own disk, or another log.dirs",
                 )
         return expected
 
