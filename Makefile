@@ -14,7 +14,7 @@ KILLS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-compiled lint unit wheels faults simulation spark-kills spark-memory bench conformance conformance-go docs clean
+.PHONY: help up test test-compiled lint unit wheels faults simulation streams-comparison spark-kills spark-memory bench conformance conformance-go docs clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ simulation: $(VENV)/.dev ## three brokers in one process: thousands of seeds, an
 	@$(BIN)/python -m tests.simulation 0 100 --long --processes 2
 	@for mutant in $$($(BIN)/python -c 'from tests.simulation.mutants import MUTANTS; print(*MUTANTS)'); do \
 	  echo "looking for $$mutant"; $(BIN)/python -m tests.simulation 0 1000 --mutant $$mutant || exit 1; done
+
+streams-comparison: $(VENV)/.dev ## random topologies: ottla's test driver and Kafka Streams' own agree (SEEDS=4000)
+	@$(BIN)/python -m tests.streams 0 $(or $(SEEDS),4000)
 
 spark-kills: $(VENV)/.dev ## drivers, executors and brokers of Spark jobs die at every step (RUNS=10 KILLS=driver)
 	@$(BIN)/python -m compileall -q src

@@ -72,7 +72,7 @@ class SlidingWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
-        _not_negative("SlidingWindows", "time_difference_ms", self.time_difference_ms)
+        _positive("SlidingWindows", "time_difference_ms", self.time_difference_ms)
         _not_negative("SlidingWindows", "grace_ms", self.grace_ms)
 
 

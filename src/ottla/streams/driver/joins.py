@@ -74,7 +74,8 @@ class RunStreamStreamJoin(Operator[StreamStreamJoin]):
         if message.key is None or message.value is None:
             self.run.dropped(self.node, "null key or value")
             return
-        yield from self._closed(message)
+        if message.timestamp_ms == self.stream_time_ms:
+            yield from self._closed(message)
         yield from self._matched(message, side)
         self.sides[side].put(message)
 
@@ -93,9 +94,11 @@ class RunStreamStreamJoin(Operator[StreamStreamJoin]):
                 self.unmatched.setdefault((time, side, key), []).append(message)
 
     def _closed(self, message: Message | None) -> Iterable[Message]:
-        """Records whose window has closed without a partner, by timestamp."""
+        """Records whose window has closed without a partner: by timestamp, right ones first, by key."""
         windows = self.node.windows
-        for time, side, key in sorted(self.unmatched):
+        for time, side, key in sorted(
+            self.unmatched, key=lambda each: (each[0], -each[1], each[2])
+        ):
             after = windows.after if side == 0 else windows.before
             if time + after + windows.grace_ms < self.closing_ms:
                 for waiting in self.unmatched.pop((time, side, key)):
@@ -115,6 +118,10 @@ class RunStreamStreamJoin(Operator[StreamStreamJoin]):
 
 class _WithTable(Operator[NodeT]):
     """Joins of a stream's records with rows of a table; changes of the table make nothing."""
+
+    def __init__(self, node: NodeT, run: Run) -> None:
+        super().__init__(node, run)
+        self.parent(1).materialize()
 
     def selected(self, message: Message) -> Any:
         """The table's key."""

@@ -57,6 +57,9 @@ class Operator(Generic[NodeT]):
         """Tables: send old values if that is free, or if `force`; return whether they are sent."""
         raise NotImplementedError
 
+    def materialize(self) -> None:
+        """Tables: rows are looked up here, so that the table behind them needs a store."""
+
     def advance(self, now_ms: int) -> None:
         """The wall clock has moved."""
 

@@ -26,6 +26,11 @@ class RunTableTableJoin(Operator[TableTableJoin]):
         needs_old = {"inner": (), "left": (0,), "outer": (0, 1)}[node.kind]
         for side in needs_old:
             self.parent(side).enable_old_values(True)
+        for side in (0, 1):
+            self.parent(side).materialize()
+
+    def materialize(self) -> None:
+        """The tables joined have their stores already."""
 
     def enable_old_values(self, force: bool) -> bool:
         self.parent(0).enable_old_values(True)

@@ -40,6 +40,9 @@ class RunTable(Operator[TableSource | GlobalTableSource | ToTable]):
     def get(self, key: Any) -> Entry | None:
         return self.state.get(key)
 
+    def materialize(self) -> None:
+        self.materialized = True
+
     def enable_old_values(self, force: bool) -> bool:
         if force or self.materialized:
             self.materialized = self.sends_old = True
@@ -58,6 +61,10 @@ class Derived(Operator[NodeT]):
         if self.state is not None or self.parent().enable_old_values(force):
             self.sends_old = True
         return self.sends_old
+
+    def materialize(self) -> None:
+        if self.state is None:
+            self.parent().materialize()
 
     def get(self, key: Any) -> Entry | None:
         if self.state is not None:
@@ -157,6 +164,7 @@ class RunSuppress(Operator[Suppress]):
 
     def __init__(self, node: Suppress, run: Run) -> None:
         super().__init__(node, run)
+        self.parent().enable_old_values(True)
         self.stream_time_ms = -1
         self.closing_ms = -1
         self.waiting: dict[bytes, tuple[int, Message]] = {}
@@ -164,6 +172,9 @@ class RunSuppress(Operator[Suppress]):
     def enable_old_values(self, force: bool) -> bool:
         self.sends_old = self.parent().enable_old_values(force)
         return self.sends_old
+
+    def materialize(self) -> None:
+        self.parent().materialize()
 
     def get(self, key: Any) -> Entry | None:
         waiting = self.waiting.get(self._order(key))

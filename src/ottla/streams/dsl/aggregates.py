@@ -39,9 +39,7 @@ def grouped_flow(stream: Flow, grouping: Grouping, store_name: str) -> Flow:
     if not stream.repartition_needed:
         return stream
     topic = store_name if grouping.name is None else grouping.name
-    node = internal_topic(
-        stream, topic, grouping.key, grouping.value, drops_null_keys=True, name=grouping.name
-    )
+    node = internal_topic(stream, topic, grouping.key, grouping.value)
     return Flow(stream.graph, node)
 
 

@@ -30,12 +30,14 @@ class BranchedKStream:
         """Add a branch for records of which predicate(key, value) is true."""
         self._check_open()
         self._predicates.append(predicate(predicate_, self._stream.node, self._name))
+        self._stream.graph.new_name("")  # Kafka Streams counts branches too
         self._branches.append(self._name + (str(len(self._predicates)) if name is None else name))
         return self
 
     def default_branch(self, name: str | None = None) -> dict[str, KStream]:
         """Add a branch for all other records, and return all branches by name."""
         self._check_open()
+        self._stream.graph.new_name("")
         return self._finish(self._name + ("0" if name is None else name))
 
     def no_default_branch(self) -> dict[str, KStream]:

@@ -13,6 +13,11 @@ from ottla.streams.dsl.kstream import KStream
 from ottla.streams.dsl.ktable import GlobalKTable, KTable
 from ottla.streams.errors import TopologyError
 from ottla.streams.serdes.by_name import serde_of
+from ottla.streams.topology.joins import (
+    StreamGlobalTableJoin,
+    StreamStreamJoin,
+    StreamTableJoin,
+)
 from ottla.streams.topology.node import Node, OnError
 from ottla.streams.topology.sources import (
     GlobalTableSource,
@@ -167,7 +172,11 @@ class StreamsBuilder:
             raise TopologyError(
                 "the topology is empty: begin with builder.stream(topic) or builder.table(topic)"
             )
-        return Topology(tuple(self._graph.nodes))
+        topology = Topology(tuple(self._graph.nodes))
+        for node in topology.repartitions:
+            # The joins that want null keys are made after the topic above them.
+            object.__setattr__(node, "drops_null_keys", not _wants_null_keys(topology, node))
+        return topology
 
     def _claim(self, topic: str, source: Node) -> None:
         other = self._readers.setdefault(topic, source)
@@ -176,6 +185,18 @@ class StreamsBuilder:
                 f"{source.name}: the topic {topic} is read by {other.name} already, in another way: "
                 "read it once, and begin both parts there (to_table(), to_stream())"
             )
+
+
+def _wants_null_keys(topology: Topology, node: Node) -> bool:
+    """True if a left or outer join of a stream is below: records with null keys are unmatched there (KIP-962)."""
+    return any(
+        (
+            isinstance(child, StreamStreamJoin | StreamTableJoin | StreamGlobalTableJoin)
+            and child.kind != "inner"
+        )
+        or _wants_null_keys(topology, child)
+        for child in topology.children[node]
+    )
 
 
 def _check_topics(topics: tuple[str, ...], operator: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from ottla.streams.dsl.graph import Graph
 from ottla.streams.errors import TopologyError
@@ -11,6 +12,9 @@ from ottla.streams.serdes.serde import Serde
 from ottla.streams.topology.node import Node, NodeT, OnError
 from ottla.streams.topology.processing import Repartition
 from ottla.streams.types import ANY, Type, of_annotation
+
+_GENERATED: Final = re.compile(r"KSTREAM.*-[0-9]{10}")
+"""Topics whose name nobody chose: their parts are numbered, others are named after the topic."""
 
 
 class Flow:
@@ -76,28 +80,30 @@ def internal_topic(
     key: object,
     value: object,
     *,
-    drops_null_keys: bool,
-    name: str | None = None,
     partitions: int | None = None,
 ) -> Repartition:
     """Add the internal topic through which records reach the partition of their key."""
     graph, node = flow.graph, flow.node
-    sink = graph.suffixed(name, "-repartition-sink", "KSTREAM-SINK-")
-    filter_name = graph.suffixed(name, "-repartition-filter", "KSTREAM-FILTER-")
-    source = graph.suffixed(name, "-repartition-source", "KSTREAM-SOURCE-")
+    generated = [graph.new_name(f"KSTREAM-{part}-") for part in ("SINK", "FILTER", "SOURCE")]
+    if not _GENERATED.fullmatch(topic):
+        generated = [f"{topic}-repartition-{part}" for part in ("sink", "filter", "source")]
+    sink, filter_name, source = generated
+    known = graph.repartitions.get(topic)
+    if known is not None and known.parents == (node,):
+        return known
     operator = f"the repartition topic {topic}"
-    return flow._add(
+    graph.repartitions[topic] = flow._add(
         Repartition,
         source,
         topic=topic,
         sink_name=sink,
         source_name=source,
         filter_name=filter_name,
-        drops_null_keys=drops_null_keys,
         partitions=partitions,
         key_serde=chosen_serde(key, node.key_serde, node.key_type, operator),
         value_serde=chosen_serde(value, node.value_serde, node.value_type, operator),
     )
+    return graph.repartitions[topic]
 
 
 def same_keys(left: Flow, right: Flow, operator: str) -> None:

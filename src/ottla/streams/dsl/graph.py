@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ottla.streams.errors import TopologyError
 from ottla.streams.topology.node import Node, NodeT
+from ottla.streams.topology.processing import Repartition
 from ottla.streams.topology.stores import Store
 
 
@@ -15,6 +16,8 @@ class Graph:
         self._names: set[str] = set()
         self._store_owners: dict[str, str] = {}
         self._shared: dict[str, Store] = {}
+        self.repartitions: dict[str, Repartition] = {}
+        """Internal topics by name: a stream that is used twice is written once."""
         self._count = 0
 
     def new_name(self, prefix: str) -> str:
@@ -28,12 +31,14 @@ class Graph:
         return self.new_name(f"{prefix}STATE-STORE-")
 
     def name(self, given: str | None, prefix: str) -> str:
-        """Return the name that the user gave, or the next one."""
-        return self.new_name(prefix) if given is None else given
+        """Return the name that the user gave, or the next one; a given name counts too, as in Kafka Streams."""
+        generated = self.new_name(prefix)
+        return generated if given is None else given
 
     def suffixed(self, given: str | None, suffix: str, prefix: str) -> str:
         """Return the user's name with a suffix for one of an operator's parts, or the next one."""
-        return self.new_name(prefix) if given is None else f"{given}{suffix}"
+        generated = self.new_name(prefix)
+        return generated if given is None else f"{given}{suffix}"
 
     def add(self, node: NodeT) -> NodeT:
         """Add a node; raise TopologyError if its name or its store's is taken."""

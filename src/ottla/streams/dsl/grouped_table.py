@@ -97,7 +97,7 @@ def _aggregate(
     on_error: OnError | None = None,
 ) -> KTable:
     graph = rows.graph
-    store_name = graph.new_store_name(prefix) if store is None else store
+    store_name = graph.new_store_name("KTABLE-AGGREGATE-") if store is None else store
     sink = graph.suffixed(name, "-sink", "KSTREAM-SINK-")
     source = graph.suffixed(name, "-source", "KSTREAM-SOURCE-")
     operator = graph.name(name, prefix)
@@ -107,7 +107,7 @@ def _aggregate(
     )
     topic = rows._add(
         Repartition, source, topic=topic_name or store_name, sink_name=sink, source_name=source,
-        carries="table", drops_null_keys=True, key_serde=key_serde,
+        carries="table", key_serde=key_serde,
         value_serde=chosen_serde(row_value, node.value_serde, node.value_type, operator),
     )  # fmt: skip
     if kind == "reduce" and value is None:

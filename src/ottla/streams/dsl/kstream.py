@@ -240,10 +240,8 @@ class KStream(Flow):
         partitions: int | None = None,
     ) -> KStream:
         """Send the records through an internal topic, `<application-id>-<name>-repartition`, by their key."""
-        topic = name if name is not None else self.node.name
-        node = internal_topic(
-            self, topic, key, value, drops_null_keys=False, name=name, partitions=partitions
-        )
+        topic = self.graph.new_name("KSTREAM-REPARTITION-") if name is None else name
+        node = internal_topic(self, topic, key, value, partitions=partitions)
         return KStream(self.graph, node)
 
     def group_by_key(
@@ -262,7 +260,7 @@ class KStream(Flow):
         self, selector: Given, *, key: object = None, value: object = None, name: str | None = None
     ) -> KGroupedStream:
         """Group the records by selector(key, value), or by an expression."""
-        return self.select_key(selector).group_by_key(key=key, value=value, name=name)
+        return self.select_key(selector, name=name).group_by_key(key=key, value=value, name=name)
 
     def to_table(
         self,
@@ -281,7 +279,7 @@ class KStream(Flow):
         if self.repartition_needed:
             flow = Flow(
                 self.graph,
-                internal_topic(self, name or operator, key, value, drops_null_keys=True, name=name),
+                internal_topic(self, name or operator, key, value),
             )
         key_serde = chosen_serde(key, flow.node.key_serde, flow.node.key_type, operator)
         value_serde = chosen_serde(value, flow.node.value_serde, flow.node.value_type, operator)

@@ -141,7 +141,7 @@ class KTable(Flow):
         """Group the rows anew: selector(key, value) returns the new key and value, or is a pair of expressions."""
         from ottla.streams.dsl.grouped_table import KGroupedTable
 
-        operator = self.graph.new_name("KTABLE-SELECT-")
+        operator = self.graph.name(name, "KTABLE-SELECT-")
         function, key_type, value_type = pair(selector, self.node, operator)
         node = self._add(
             TableGroup, operator, on_error=on_error, selector=function,

@@ -110,7 +110,7 @@ def _repartitioned(flow: Flow, name: str | None, suffix: str, key: object, value
     if not flow.repartition_needed:
         return flow
     topic = flow.node.name if name is None else name + suffix
-    node = internal_topic(flow, topic, key, value, drops_null_keys=False)
+    node = internal_topic(flow, topic, key, value)
     return Flow(flow.graph, node)
 
 
@@ -151,7 +151,7 @@ def join_global_table(
     on_error: OnError | None = None,
 ) -> StreamGlobalTableJoin:
     """Add a join of a stream with a global table."""
-    operator = left.graph.name(name, "KSTREAM-JOIN-" if kind == "inner" else "KSTREAM-LEFTJOIN-")
+    operator = left.graph.name(name, "KSTREAM-LEFTJOIN-")  # inner ones too, in Kafka Streams
     if key_selector is None:
         raise TopologyError(
             f"{operator}: a global table is joined by a key of the stream's value: "

@@ -35,7 +35,8 @@ class Repartition(Node):
     """Sends records through the internal topic `<application-id>-<topic>-repartition`, by their key.
 
     What is below reads that topic: its records come with their timestamps and headers, ordered by offset. Of
-    streams, records with null keys are dropped only where an aggregation or a join follows (`drops_null_keys`).
+    streams, records with null keys are dropped, unless a left or outer join of a stream is anywhere below: it
+    joins them with nothing (`drops_null_keys`, known once the topology is built).
     Behind a `TableGroup` the records are changes: what to add and what to subtract.
     """
 
@@ -43,7 +44,7 @@ class Repartition(Node):
     sink_name: str
     source_name: str
     filter_name: str | None = None
-    drops_null_keys: bool = False
+    drops_null_keys: bool = True
     partitions: int | None = None
     carries: Flow = "stream"
 

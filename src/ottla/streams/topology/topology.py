@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ottla.streams.topology.describe import described
 from ottla.streams.topology.joins import ForeignKeyJoin, StreamGlobalTableJoin
 from ottla.streams.topology.node import Node
 from ottla.streams.topology.processing import Repartition, Sink
@@ -29,6 +30,10 @@ class Topology:
     """What `StreamsBuilder.build()` makes: nodes in the order in which they were made, parents before children."""
 
     nodes: tuple[Node, ...]
+
+    def describe(self) -> str:
+        """The topology in the text of Kafka Streams, with its names, stores and sub-topologies."""
+        return described(self.nodes)
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
