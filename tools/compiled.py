@@ -16,20 +16,24 @@ from tools.building import BuildFailed, require, run
 from tools.lock import exclusive
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PACKAGE = REPOSITORY / ".cache" / "compiled"
+CACHE = REPOSITORY / ".cache"
 COMPILER = os.environ.get("CC", "gcc").split()[0]
 HEADERS = Path(sysconfig.get_path("include"), "Python.h")
 ADVICE = "a C compiler and Python's headers (Debian: apt-get install gcc libc6-dev python3-dev)"
 
 
-def built() -> Path:
-    """Where the compiled package is; made anew when a source has changed, which takes a minute or two."""
-    with exclusive(PACKAGE.with_name("compiled.lock")):
-        stamp, sources = PACKAGE / ".sources", _digest()
+def built(mode: str = "1") -> Path:
+    """Where the compiled package is; made anew when a source has changed, which takes a minute.
+
+    The mode is a value of OTTLA_COMPILE: what is "quick" to build is as correct, but not as fast.
+    """
+    package = CACHE / ("compiled" if mode == "1" else f"compiled-{mode}")
+    with exclusive(package.with_name(f"{package.name}.lock")):
+        stamp, sources = package / ".sources", _digest()
         if not stamp.exists() or stamp.read_text() != sources:
-            _build()
+            _build(package, mode)
             stamp.write_text(sources)
-    return PACKAGE
+    return package
 
 
 def _digest() -> str:
@@ -41,15 +45,15 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-def _build() -> None:
+def _build(package: Path, mode: str) -> None:
     require("the compiled package", [COMPILER], ADVICE)
     if not HEADERS.exists():
         raise BuildFailed(f"the compiled package cannot be built: no {HEADERS}; install {ADVICE}")
-    shutil.rmtree(PACKAGE, ignore_errors=True)
+    shutil.rmtree(package, ignore_errors=True)
     print("compiling what every request passes through ...", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--compile", "--target", str(PACKAGE), str(REPOSITORY)]
-    switched_on = {**os.environ, "OTTLA_COMPILE": "1"}
+    command += ["--no-deps", "--compile", "--target", str(package), str(REPOSITORY)]
+    switched_on = {**os.environ, "OTTLA_COMPILE": mode}
     run(command, REPOSITORY, "the package could not be compiled", switched_on)
 
 

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 JVM = {"spark.driver.extraJavaOptions": " ".join(SHORT_LIVED)}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _drivers_are_short_lived() -> Iterator[None]:
+    """Programs that tests start set no options of the JVM; Spark takes them from here."""
+    short = " ".join(SHORT_LIVED)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_SUBMIT_OPTS", short)
+        patched.setenv("SPARK_LAUNCHER_OPTS", short)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """Spark as `ottla.pipeline.session` opens it, with two threads."""
