@@ -6,6 +6,7 @@
 #   e2fsprogs, mount   mkfs.ext4, losetup and mount, for the power-cut and full-disk tests
 #   nftables, iproute2   partitions of the network in namespaces, for make faults
 #   gcc, libc6-dev     compile what a wheel has compiled
+#   chromium           the browser that the console is tested in
 #   default-jdk-headless, maven   Java 17 and the way to Kafka's own tools
 set -eu
 
@@ -28,6 +29,7 @@ need ip iproute2
 need gcc "gcc libc6-dev"
 need java default-jdk-headless
 need mvn maven
+need chromium chromium
 
 [ -n "$missing" ] || exit 0
 

@@ -26,6 +26,7 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "java": (lambda: _has("java"), "Java 17 or newer: apt-get install default-jdk-headless"),
     "javac": (lambda: _has("javac"), "a Java compiler: apt-get install default-jdk-headless"),
     "maven": (lambda: _has("mvn"), "Maven: apt-get install maven"),
+    "chromium": (lambda: _has("chromium"), "Chromium: apt-get install chromium"),
     "kcat": (lambda: _has("kcat"), "kcat: apt-get install kcat"),
     "bash": (lambda: _has("bash"), "bash: apt-get install bash"),
     "zsh": (lambda: _has("zsh"), "zsh: apt-get install zsh"),

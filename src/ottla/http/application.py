@@ -6,6 +6,7 @@ import socket
 from typing import Final
 
 from ottla.http import health, metrics
+from ottla.http.console.table import ROUTES as CONSOLE
 from ottla.http.docs import page as docs_page
 from ottla.http.rest.own.table import ROUTES as OWN
 from ottla.http.rest.v2.table import ROUTES as V2
@@ -23,6 +24,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *health.ROUTES,
     *metrics.ROUTES,
     *docs_page.ROUTES,
+    *CONSOLE,
 )
 
 

@@ -187,7 +187,9 @@ def _greet_cluster(cluster: LocalCluster, directory: Path, url: str | None) -> N
 
 
 def _rest(url: str | None) -> list[str]:
-    return [] if url is None else [f"  REST        {url}, to be tried at {url}/docs/"]
+    if url is None:
+        return []
+    return [f"  console     {url}/ui/", f"  REST        {url}, to be tried at {url}/docs/"]
 
 
 def _greet(node: Node, beside: HttpBeside) -> None:

@@ -22,7 +22,7 @@ _MOST_CLIENTS: Final = 100
 _ADMIN: Final = {
     "client.id": CLIENT_ID,
     # Somebody waits at the other end of the line.
-    "default.api.timeout.ms": "20000",
+    "default.api.timeout.ms": "8000",
     "request.timeout.ms": "20000",
     "socket.connection.setup.timeout.ms": "3000",
 }

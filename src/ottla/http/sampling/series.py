@@ -17,13 +17,14 @@ class Point(NamedTuple):
 
 
 class Series:
-    """Counts at times, kept as a rate now and a rate for each of the last sixty minutes."""
+    """Counts at times, kept as a rate now and a rate for each part of the last hour, of a minute unless said."""
 
-    __slots__ = ("_last", "_minute", "minutes", "now")
+    __slots__ = ("_last", "_minute", "_part_ms", "minutes", "now")
 
-    def __init__(self) -> None:
+    def __init__(self, parts: int = MINUTES) -> None:
         self.now = 0.0
-        self.minutes: deque[Point] = deque(maxlen=MINUTES)
+        self.minutes: deque[Point] = deque(maxlen=parts)
+        self._part_ms = MINUTES * _MINUTE_MS // parts
         self._last: tuple[int, float] | None = None
         self._minute: tuple[int, float] | None = None
 
@@ -36,7 +37,7 @@ class Series:
         self.now = _rate(self._last, time_ms, count)
         self._last = (time_ms, count)
         assert self._minute is not None
-        if time_ms - self._minute[0] >= _MINUTE_MS:
+        if time_ms - self._minute[0] >= self._part_ms:
             self.minutes.append(Point(time_ms, _rate(self._minute, time_ms, count)))
             self._minute = (time_ms, count)
 

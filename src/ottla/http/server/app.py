@@ -59,10 +59,7 @@ class App:
                 raise HttpError(414, "the address is too long")
             if request.method == "OPTIONS":
                 return self._options(raw)
-            try:
-                found = self.router.find(request.method, raw)
-            except UnicodeDecodeError:
-                raise HttpError(400, "the address is not UTF-8") from None
+            found = self.router.find(request.method, raw)
         except HttpError as error:
             return refusal(error, dialect)
         response = await self._handle(request, found, caller)

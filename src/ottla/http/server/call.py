@@ -91,7 +91,8 @@ class Call:
         found = {}
         for each in self.route.query:
             text = said.get(each.name)
-            if text is None:
+            # What a form leaves empty is not said.
+            if not text:
                 if each.required:
                     raise HttpError(400, f"the parameter {each.name} is missing", code=400)
                 found[each.name] = each.default

@@ -84,6 +84,8 @@ class Router:
     def _add(self, route: Route) -> None:
         node, names = self._root, []
         for segment in route.path.strip("/").split("/"):
+            if not segment:
+                break  # the root
             if segment.startswith("{"):
                 names.append(segment[1:-1])
                 node.parameter = node.parameter or _Node()
@@ -95,7 +97,7 @@ class Router:
 
     def find(self, method: str, raw_path: str) -> Found:
         """The route of a request; HttpError says whether the path or the method is unknown."""
-        segments = [unquote(part, errors="strict") for part in raw_path.strip("/").split("/")]
+        segments = _segments(raw_path)
         matches = list(_matches(self._root, segments, 0, ()))
         for node, values in matches:
             found = node.routes.get("GET" if method == "HEAD" else method)
@@ -109,8 +111,16 @@ class Router:
 
     def methods(self, raw_path: str) -> list[str]:
         """What may be asked of a path."""
-        segments = [unquote(part) for part in raw_path.strip("/").split("/")]
+        segments = _segments(raw_path)
         return sorted({m for node, _ in _matches(self._root, segments, 0, ()) for m in node.routes})
+
+
+def _segments(raw_path: str) -> list[str]:
+    path = raw_path.strip("/")
+    try:
+        return [unquote(part, errors="strict") for part in path.split("/")] if path else []
+    except UnicodeDecodeError:
+        raise HttpError(400, "the address is not UTF-8") from None
 
 
 def _matches(

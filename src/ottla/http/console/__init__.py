@@ -1,0 +1,1 @@
+"""The console: server-rendered pages about a cluster. One page, one module, one template."""
