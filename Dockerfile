@@ -1,5 +1,6 @@
-# One broker. Settings come from OTTLA_... variables (docs/settings.md) or from options after the image's name:
-#   docker run -p 9092:9092 ottla --set num.partitions=3
+# One broker. Settings come from a server.properties, from OTTLA_... variables, or from options behind the image's name:
+#   docker run -p 127.0.0.1:9092:9092 ottla --set num.partitions=3
+#   docker run -p 127.0.0.1:9092:9092 -v ./server.properties:/etc/ottla/server.properties ottla /etc/ottla/server.properties
 FROM python:3.11-slim AS build
 WORKDIR /src
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
@@ -9,13 +10,16 @@ COPY src ./src
 RUN python -m venv /opt/ottla && OTTLA_COMPILE=1 /opt/ottla/bin/pip install --no-cache-dir --compile .
 
 FROM python:3.11-slim
-RUN useradd --system --uid 1000 --home-dir /var/lib/ottla --create-home ottla
+# No home is made: it would put dot files among the data, and nothing of the broker needs one.
+RUN groupadd --gid 1000 ottla \
+    && useradd --uid 1000 --gid 1000 --no-create-home --home-dir /nonexistent ottla \
+    && install --directory --owner=ottla --group=ottla --mode=750 /var/lib/ottla
 COPY --from=build /opt/ottla /opt/ottla
+COPY docker/broker.properties /etc/ottla/defaults.properties
+# Commands in the container find the broker without -b: docker exec NAME ottla topics list
 ENV PATH=/opt/ottla/bin:$PATH \
-    OTTLA_LOG_DIRS=/var/lib/ottla \
-    OTTLA_LISTENERS=PLAINTEXT://0.0.0.0:9092 \
-    OTTLA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092 \
-    OTTLA_METRICS_LISTENER=0.0.0.0:9192
+    OTTLA_DEFAULTS_FILE=/etc/ottla/defaults.properties \
+    OTTLA_BOOTSTRAP_SERVERS=localhost:9092
 USER ottla
 VOLUME /var/lib/ottla
 EXPOSE 9092 9192 8082

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,39 @@ def compile_into(work: Path) -> Path:
         if is_quick:  # gcc looks for what it might warn of for two minutes, in one file of 90 MB
             for extension in extensions:
                 extension.extra_compile_args.append("-Wno-all")
-        command: Any = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
+        commands = {"build_ext": side_by_side()}
+        distribution = Distribution({"ext_modules": extensions, "cmdclass": commands})
+        command: Any = distribution.get_command_obj("build_ext")
         command.build_lib, command.build_temp = str(built), str(work / "o")
         command.ensure_finalized()
         command.run()
     return built
+
+
+def side_by_side() -> type[Any]:
+    """setuptools' build_ext, but with a compiler on each core: all modules are one extension to it."""
+    from setuptools.command.build_ext import build_ext
+
+    class SideBySide(build_ext):
+        def build_extensions(self) -> None:
+            compiler: Any = self.compiler
+
+            def compile_all(sources: list[str], output_dir: str | None = None, macros: Any = None,
+                            include_dirs: Any = None, debug: bool = False, extra_preargs: Any = None,
+                            extra_postargs: Any = None, depends: Any = None) -> list[str]:  # fmt: skip
+                _, objects, postargs, options, build = compiler._setup_compile(
+                    output_dir, macros, include_dirs, sources, depends, extra_postargs
+                )
+                arguments = compiler._get_cc_args(options, debug, extra_preargs)
+
+                def compile_one(name: str) -> None:
+                    compiler._compile(name, *build[name], arguments, postargs, options)
+
+                with ThreadPool(len(os.sched_getaffinity(0))) as pool:
+                    pool.map(compile_one, [name for name in objects if name in build], chunksize=1)
+                return list(objects)
+
+            compiler.compile = compile_all
+            super().build_extensions()
+
+    return SideBySide

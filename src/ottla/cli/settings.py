@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping
 
-from ottla.config.load import environment_name, load
+from ottla.config.load import load
 from ottla.config.table import Settings
 
 
@@ -30,10 +30,9 @@ def load_settings(
     arguments: argparse.Namespace, properties: str | None, defaults: Mapping[str, str] | None = None
 ) -> Settings:
     """Everything that was said, the later the stronger: defaults, file, environment, options."""
-    environment = {environment_name(name): value for name, value in (defaults or {}).items()}
     assignments = []
     if arguments.data_dir is not None:
         assignments.append(f"log.dirs={arguments.data_dir}")
     if arguments.port is not None:
         assignments.append(f"listeners=PLAINTEXT://localhost:{arguments.port}")
-    return load(properties, environment | dict(os.environ), assignments + arguments.assignments)
+    return load(properties, os.environ, assignments + arguments.assignments, defaults or {})

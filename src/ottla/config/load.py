@@ -1,7 +1,8 @@
-"""Gathers settings: properties file, then environment, then command line; the last one wins."""
+"""Gathers settings: defaults, properties file, environment, command line; the last one wins."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from ottla.base.errors import ConfigError
@@ -19,7 +20,11 @@ ENVIRONMENT_PREFIX: Final = "OTTLA_"
 COMMAND_LINE: Final = "--set"
 OF_ANOTHER_PROCESS: Final = "OTTLA_HTTP_"
 """How the variables of `ottla http` begin; one of them was the broker's before."""
-NOT_SETTINGS: Final = frozenset({"OTTLA_REQUIRE_ALL", "OTTLA_CONTEXT", "OTTLA_BOOTSTRAP_SERVERS"})
+DEFAULTS: Final = "the command's defaults"
+DEFAULTS_FILE: Final = "OTTLA_DEFAULTS_FILE"
+NOT_SETTINGS: Final = frozenset(
+    {"OTTLA_REQUIRE_ALL", "OTTLA_CONTEXT", "OTTLA_BOOTSTRAP_SERVERS", DEFAULTS_FILE}
+)
 """Variables that commands and the test suite read, and no broker."""
 
 
@@ -27,12 +32,19 @@ def load(
     path: str | None = None,
     environment: Mapping[str, str] | None = None,
     assignments: Iterable[str] = (),
+    defaults: Mapping[str, str] = MappingProxyType({}),
 ) -> Settings:
-    """Reads and checks the settings of a broker; ConfigError says which one is wrong, and why."""
-    given: dict[str, Given] = {}
+    """Reads and checks the settings of a broker; ConfigError says which one is wrong, and why.
+
+    `defaults` are those of a command; an image brings its own in a file that OTTLA_DEFAULTS_FILE names.
+    """
+    given = {name: Given(text, DEFAULTS) for name, text in defaults.items()}
+    environment = environment or {}
+    if image := environment.get(DEFAULTS_FILE):
+        given.update(_from_file(image))
     if path is not None:
         given.update(_from_file(path))
-    given.update(_from_environment(environment or {}))
+    given.update(_from_environment(environment))
     given.update(_from_command_line(assignments))
     for name, (text, source) in given.items():
         why = why_refused(name, text)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ottla.base.errors import ApiError
+from ottla.base.ids import TopicPartition
 from ottla.base.log import logger
 from ottla.base.tasks import note_failure
 from ottla.client.errors import ClientError
@@ -63,6 +64,7 @@ class IsrChanges:
         self._proposed: dict[Partition, Proposal] = {}
         self._refused_ms: dict[Partition, int] = {}
         self._wake = asyncio.Event()
+        self._news = _News()
 
     def caught_up(self, partition: Partition) -> None:
         """A follower outside of the ISR has fetched: perhaps it may join."""
@@ -114,12 +116,7 @@ class IsrChanges:
 
     def _propose(self, partition: Partition, proposal: Proposal) -> None:
         if proposal.left_end is None:
-            log.info(
-                "ISR proposed",
-                partition=partition.tp,
-                isr=proposal.members,
-                was=partition.placed.isr,
-            )
+            self._news.note(partition.tp, set(partition.placed.isr), set(proposal.members))
         self._proposed[partition] = proposal
         self._wake.set()
 
@@ -131,6 +128,7 @@ class IsrChanges:
         if not self._proposed:
             return True
         sent = dict(self._proposed)
+        self._news.tell()
         try:
             response = await self._peers.ask_controller(self._request(sent))
             if response.error_code:
@@ -191,6 +189,37 @@ class IsrChanges:
 
     def _epochs(self) -> dict[int, int]:
         return {broker_id: broker.epoch for broker_id, broker in self._image().brokers.items()}
+
+
+class _News:
+    """What is proposed, in one line a request: a broker that starts again joins hundreds of ISRs at once."""
+
+    __slots__ = ("_joining", "_leaving", "_partitions")
+
+    def __init__(self) -> None:
+        self._partitions: list[TopicPartition] = []
+        self._joining: set[int] = set()
+        self._leaving: set[int] = set()
+
+    def note(self, partition: TopicPartition, before: set[int], after: set[int]) -> None:
+        """Remember a change of one ISR."""
+        self._partitions.append(partition)
+        self._joining |= after - before
+        self._leaving |= before - after
+        log.debug("ISR proposed", partition=partition, isr=sorted(after), was=sorted(before))
+
+    def tell(self) -> None:
+        """Write the line, if there is anything new."""
+        if not self._partitions:
+            return
+        count = len(self._partitions)
+        what: dict[str, object] = (
+            {"partition": self._partitions[0]} if count == 1 else {"partitions": count}
+        )
+        log.info(
+            "ISR proposed", **what, joining=sorted(self._joining), leaving=sorted(self._leaving)
+        )
+        self._partitions, self._joining, self._leaving = [], set(), set()
 
 
 def _left_end(proposal: Proposal) -> LeftEnd | None:

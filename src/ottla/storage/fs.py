@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from ottla.base.errors import DiskFull, LogDirOffline, StorageError
 
@@ -24,6 +25,7 @@ ReadAt = Callable[[int, int, int], bytes | bytearray]
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 # Some filesystems know no RWF_NOWAIT; there a plain read is all there is.
 _NO_NOWAIT = frozenset((errno.EOPNOTSUPP, errno.EINVAL))
+_NOT_OURS = frozenset((errno.EACCES, errno.EPERM))
 _TOO_MANY_FILES = frozenset((errno.EMFILE, errno.ENFILE))
 
 
@@ -38,7 +40,22 @@ def storage_error(error: OSError, what: str) -> StorageError:
         return DiskFull(f"{text}; free some space, appends resume by themselves")
     if error.errno in _TOO_MANY_FILES:
         return StorageError(f"{text}; raise the limit on open files (ulimit -n)")
+    if error.errno in _NOT_OURS:
+        return LogDirOffline(f"{text}; {_whose(error.filename)}, then restart the broker")
     return LogDirOffline(f"{text}; check the disk, then restart the broker")
+
+
+def _whose(path: str | None) -> str:
+    """Say who owns the nearest directory that exists, and who this broker is: what a bind mount gets wrong."""
+    place = Path(path or ".").absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    owner, us = place.stat().st_uid, os.geteuid()
+    if owner == us:
+        return f"the broker runs as user {us}, who owns {place}: give it the right to write there (chmod u+rwx)"
+    return (
+        f"{place} belongs to user {owner}, and the broker runs as user {us}: chown -R {us} {place}"
+    )
 
 
 def open_file(path: str, *, create: bool = False) -> int:

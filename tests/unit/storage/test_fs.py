@@ -94,3 +94,20 @@ def test_files_already_gone_are_no_error(tmp_path: Path) -> None:
     assert not fs.rename(str(tmp_path / "a"), str(tmp_path / "b"), missing_ok=True)
     with pytest.raises(LogDirOffline):
         fs.rename(str(tmp_path / "a"), str(tmp_path / "b"))
+
+
+def test_a_directory_of_somebody_else_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denied = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "data" / "lock"))
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1000)
+    assert str(fs.storage_error(denied, "cannot open it")) == (
+        f"cannot open it: Permission denied; {tmp_path} belongs to user {owner}, and the broker runs as "
+        f"user {owner + 1000}: chown -R {owner + 1000} {tmp_path}, then restart the broker"
+    )
+
+
+def test_a_directory_of_ours_that_is_closed_to_us_is_told_as_that(tmp_path: Path) -> None:
+    denied = PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+    assert "give it the right to write" in str(fs.storage_error(denied, "cannot open it"))
