@@ -35,6 +35,7 @@ from ottla.pipeline.sink_options import SINK_CLIENT, SinkOptions
 from ottla.pipeline.source_options import SOURCE_CLIENT, SourceOptions
 from ottla.security.settings import REFUSED as REFUSED_SECURITY
 from ottla.security.settings import SecuritySettings
+from tools.render_clients import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -164,7 +165,10 @@ with ottla.Consumer(
 - Exactly once: `transactional.id`, `init_transactions()`, then `with producer.transaction():` around `send` and
   `send_offsets_to_transaction(offsets, consumer.group_metadata())`.
 - A consumer takes part in its group while it polls or is iterated over; listeners are called then, in the same thread.
-  What was polled is committed by later polls and by `close`; of an iteration, what was seen and no more."""
+  What was polled is committed by later polls and by `close`; of an iteration, what was seen and no more.
+
+Recipes are in [client-recipes.md](client-recipes.md); names for those who know confluent-kafka,
+kafka-python or aiokafka in [coming-from-other-clients.md](coming-from-other-clients.md)."""
 
 
 CLIENTS_SECURITY = """\
@@ -188,7 +192,7 @@ ssl.truststore.location=/etc/kafka/ca.pem
 
 def clients_page() -> str:
     """The clients, and their settings."""
-    lines = ["# Clients in Python", GENERATED, CLIENTS_INTRODUCTION]
+    lines = ["# Clients in Python", GENERATED, CLIENTS_INTRODUCTION, reference()]
     common, secured = settings_of(ClientSettings), settings_of(SecuritySettings)
     names = {row.name for row in secured}
     plain = [row for row in common if row.name not in names]

@@ -150,7 +150,8 @@ class Sender:
         if self._settings.enable_idempotence and self._accumulator.identity is ANONYMOUS:
             self._identify()
             return
-        now_ms = self._loop.time() * 1000
+        # Rounded: a timer that is due may otherwise find that it is a billionth of a millisecond early.
+        now_ms = round(self._loop.time() * 1000, 3)
         self.routes.refresh_if_old()
         with self._lock:
             late = list(self._accumulator.expired(int(now_ms)))
