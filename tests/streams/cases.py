@@ -213,7 +213,7 @@ def _table_step(growing: _Growing) -> None:
         step |= {
             "kind": growing.one_of("inner", "left"),
             "other": other,
-            "store": f"store{len(growing.steps)}",
+            "store": growing.store(),
         }
     elif op == "suppress_time":
         step["limit"] = growing.one_of(0, 5, 20)

@@ -8,6 +8,7 @@ from tests.streams.comparison import differences, theirs
 SEEDS = 200
 
 
+@pytest.mark.cpu
 @pytest.mark.java
 def test_topologies_do_what_they_do_in_kafka_streams() -> None:
     cases = [case(seed) for seed in range(SEEDS)]

@@ -216,8 +216,13 @@ public class Cases {
                 final KTable<String, Long> right = tables.get(other);
                 final ValueJoiner<Long, Long, Long> joiner = Cases::joined;
                 final java.util.function.Function<Long, String> extractor = Cases::foreign;
-                tables.put(out, step.get("kind").asText().equals("inner")
-                    ? table.join(right, extractor, joiner, store(step)) : table.leftJoin(right, extractor, joiner, store(step)));
+                if (kept) {
+                    tables.put(out, step.get("kind").asText().equals("inner")
+                        ? table.join(right, extractor, joiner, store(step)) : table.leftJoin(right, extractor, joiner, store(step)));
+                } else {
+                    tables.put(out, step.get("kind").asText().equals("inner")
+                        ? table.join(right, extractor, joiner) : table.leftJoin(right, extractor, joiner));
+                }
             }
             case "suppress_time" -> tables.put(out, table.suppress(Suppressed.untilTimeLimit(
                 Duration.ofMillis(step.get("limit").asLong()), Suppressed.BufferConfig.unbounded())));

@@ -93,14 +93,19 @@ class RunForeignKeyJoin(Operator[ForeignKeyJoin]):
 
     def __init__(self, node: ForeignKeyJoin, run: Run) -> None:
         super().__init__(node, run)
-        self.state = None if node.store is None else run.state(node.store)
+        self.state = run.state(node.store)
+        self.materialized = node.store.queryable
         self.subscriptions: dict[bytes, dict[bytes, Any]] = {}
         self.parent(0).enable_old_values(True)
         self.parent(1).enable_old_values(True)
 
+    def materialize(self) -> None:
+        self.materialized = True
+
     def enable_old_values(self, force: bool) -> bool:
-        self.sends_old = True
-        return True
+        if force or self.materialized:
+            self.materialized = self.sends_old = True
+        return self.sends_old
 
     def handle(self, message: Message, side: int) -> Iterable[Message]:
         if message.key is None:
@@ -146,12 +151,10 @@ class RunForeignKeyJoin(Operator[ForeignKeyJoin]):
         if left is not None and (right is not None or self.node.kind == "left"):
             node = self.node
             value = joined(node.joiner, node.with_key, key, left, right, message.timestamp_ms)
-        old = None
-        if self.state is not None:
-            before = self.state.get(key)
-            old = None if before is None else before.value
-            self.state.put(key, Entry(value, message.timestamp_ms))
-        return [replace(message, key=key, value=value, old=old if self.sends_old else None)]
+        before = self.state.get(key)
+        self.state.put(key, Entry(value, message.timestamp_ms))
+        old = before.value if self.sends_old and before is not None else None
+        return [replace(message, key=key, value=value, old=old)]
 
     def _foreign_key(self, message: Message, value: Any) -> Any:
         if value is None:
@@ -166,17 +169,7 @@ class RunForeignKeyJoin(Operator[ForeignKeyJoin]):
         return (parent.key_serde or serde_for(parent.key_type)).serialize(key)
 
     def get(self, key: Any) -> Entry | None:
-        if self.state is not None:
-            return self.state.get(key)
-        left = self.parent(0).get(key)
-        foreign = None if left is None else self._foreign_key(Message(key, None, 0), left.value)
-        right = None if foreign is None else self.parent(1).get(foreign)
-        if left is None or (right is None and self.node.kind == "inner"):
-            return None
-        other = None if right is None else right.value
-        time = max(left.timestamp_ms, -1 if right is None else right.timestamp_ms)
-        node = self.node
-        return Entry(joined(node.joiner, node.with_key, key, left.value, other, time), time)
+        return self.state.get(key)
 
 
 def _later(message: Message, row: Entry | None) -> Message:

@@ -51,11 +51,19 @@ def _result(
 ) -> tuple[Store | None, Serde | None]:
     if store is None:
         return None, None if value is None else chosen_serde(value, None, type_, operator)
+    kept = _stored(left, store, value, type_, operator, queryable=True)
+    return kept, kept.value_serde
+
+
+def _stored(
+    left: Flow, name: str, value: object, type_: Type, operator: str, queryable: bool
+) -> Store:
     node = left.node
     key_serde = chosen_serde(None, node.key_serde, node.key_type, operator)
-    value_serde = chosen_serde(value, None, type_, operator)
-    kept = Store(store, "key-value", key_serde, value_serde, True)
-    return left.graph.own_store(kept, operator), value_serde
+    kept = Store(
+        name, "key-value", key_serde, chosen_serde(value, None, type_, operator), queryable
+    )
+    return left.graph.own_store(kept, operator)
 
 
 _SUBSCRIPTION = "KTABLE-FK-JOIN-SUBSCRIPTION-"
@@ -92,13 +100,14 @@ def join_by_foreign_key(
         )
     function, inferred = checked_joiner(joiner, left.node, right.node, with_key, operator)
     kind_of_value = result_type(returns, inferred)
-    kept, serde = _result(left, store, value, kind_of_value, operator)
+    named = left.graph.new_store_name("KTABLE-FK-JOIN-OUTPUT-") if store is None else store
+    kept = _stored(left, named, value, kind_of_value, operator, queryable=store is not None)
     subscriptions = Store(state, "foreign-key", right.node.key_serde)
     return left._add(
         ForeignKeyJoin, operator, parents=(left.node, right.node), on_error=on_error, kind=kind,
         extractor=extractor, extractor_with_key=foreign_key_with_key, joiner=function, with_key=with_key,
         names=names, subscription_store=graph.own_store(subscriptions, operator), store=kept,
-        value_serde=serde, value_type=kind_of_value,
+        value_serde=kept.value_serde, value_type=kind_of_value,
     )  # fmt: skip
 
 

@@ -116,12 +116,12 @@ class ForeignKeyJoin(Node):
     with_key: bool = False
     names: ForeignKeyNames
     subscription_store: Store
-    store: Store | None = None
+    store: Store
+    """The result: kept where the user named it (`queryable`), or where old values are asked for below."""
 
     @property
     def stores(self) -> tuple[Store, ...]:
-        own = (self.subscription_store,)
-        return own if self.store is None else (*own, self.store)
+        return (self.subscription_store, self.store)
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,11 @@ def parts_of(nodes: Iterable[Node]) -> tuple[Part, ...]:
     found: list[Part] = []
     for node in nodes:
         for part in _parts(node):
+            on_demand = isinstance(node, TableSource | ToTable | ForeignKeyJoin)
             if (
-                isinstance(node, TableSource | ToTable)
+                on_demand
                 and node not in kept
+                and part.name == node.name
                 and isinstance(part, Processor)
             ):
                 part = Processor(part.name, part.parents)
@@ -164,7 +166,7 @@ def _(node: ForeignKeyJoin) -> Iterator[Part]:
     yield PhysicalSink(names.response_sink, answering, f"topic: {names.response_topic}")
     yield Source(names.response_source, f"[{names.response_topic}]")
     yield Processor(names.resolver, (names.response_source,), lookup_stores(left))
-    yield Processor(node.name, (names.resolver,), () if node.store is None else (node.store.name,))
+    yield Processor(node.name, (names.resolver,), (node.store.name,))
 
 
 def groups_of(parts: Iterable[Part]) -> tuple[tuple[Part, ...], ...]:

@@ -12,6 +12,7 @@ from ottla.streams.topology.node import Node
 from ottla.streams.topology.processing import Repartition, Sink
 from ottla.streams.topology.sources import GlobalTableSource, StreamSource, TableSource
 from ottla.streams.topology.stores import Store
+from ottla.streams.topology.svg import drawn
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Topology:
     def describe(self) -> str:
         """The topology in the text of Kafka Streams, with its names, stores and sub-topologies."""
         return described(self.nodes)
+
+    def svg(self) -> str:
+        """A picture of topics, operators, stores and sub-topologies, as SVG."""
+        return drawn(self.nodes)
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
