@@ -2,6 +2,7 @@
 
 import asyncio
 
+from ottla.controller.states import is_settled
 from ottla.protocol.apis.elect_leaders import ElectLeadersRequest
 from tests.simulation.clients import TOPIC, Client, Failed
 from tests.simulation.moves import leave_and_return
@@ -107,11 +108,12 @@ def _damage(world: World, host: Host) -> str:
 
 
 def _is_whole(host: Host) -> bool:
-    """Whether all replicas of everything are in sync, as far as this broker knows."""
+    """Whether all replicas of everything are in sync, in their present lives, as far as this broker knows."""
     assert host.broker is not None
+    image = host.broker.metadata.image
     return all(
-        len(partition.isr) == len(partition.replicas)
-        for topic in host.broker.metadata.image.topics.values()
+        len(partition.isr) == len(partition.replicas) and is_settled(image, partition)
+        for topic in image.topics.values()
         for partition in topic.partitions
     )
 

@@ -7,10 +7,11 @@ changes nothing, and answers NOT_CONTROLLER.
 import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from ottla.base.errors import ApiError
-from ottla.base.ids import new_topic_id
+from ottla.base.ids import TopicPartition, new_topic_id
 from ottla.base.log import logger
 from ottla.cluster import znodes
 from ottla.cluster.metadata import Metadata
@@ -39,7 +40,11 @@ from ottla.controller.topics import (
     Circumstances,
     decide_create,
     decide_delete,
+    decide_missing,
     decide_partitions,
+    decide_shrinking,
+    deletion_steps,
+    named_topics,
 )
 from ottla.protocol.errors import ErrorCode
 
@@ -148,14 +153,19 @@ class Controller:
 
         results = await self.carry_out(decide, validate_only)
         if not validate_only:
+            await self.complete_partitions()
             for made in (r for r in results if r.error is ErrorCode.NONE):
                 self._start += made.partitions
                 log.info("topic created", topic=made.name, partitions=made.partitions)
         return results
 
     async def delete_topics(self, references: Sequence[TopicRef]) -> Sequence[TopicResult]:
-        """Deletes topics by name or id."""
-        results = await self.carry_out(lambda: decide_delete(self._circumstances(), references))
+        """Deletes topics by name or id: in one step, unless they are too large for that."""
+        results: list[TopicResult] = []
+        for some in deletion_steps(self._metadata.image, references):
+            for name in named_topics(self._metadata.image, some):
+                await self._shrink(name)
+            results += await self.carry_out(partial(self._decide_delete, some))
         for gone in (r for r in results if r.error is ErrorCode.NONE):
             log.info("topic deleted", topic=gone.name, topic_id=gone.topic_id)
         return results
@@ -167,9 +177,29 @@ class Controller:
         results = await self.carry_out(
             lambda: decide_partitions(self._circumstances(), requests), validate_only
         )
+        if not validate_only:
+            await self.complete_partitions()
         for grown in (r for r in results if r.error is ErrorCode.NONE and not validate_only):
             log.info("partitions created", topic=grown.name, partitions=grown.partitions)
         return results
+
+    async def complete_partitions(self) -> None:
+        """Make the states of partitions that have none yet, a step at a time; any later controller can go on."""
+        while await self.carry_out(lambda: decide_missing(self._circumstances())):
+            log.debug("states of partitions made")
+
+    async def _shrink(self, name: str) -> None:
+        def decide() -> Decision[TopicPartition]:
+            topic = self._metadata.image.topics.get(name)
+            if topic is None or not self._live.now.topics.delete_topic_enable:
+                return Decision([], [])
+            return decide_shrinking(self._circumstances(), topic)
+
+        while await self.carry_out(decide):
+            log.debug("partitions of a topic that is deleted are gone", topic=name)
+
+    def _decide_delete(self, references: Sequence[TopicRef]) -> Decision[TopicResult]:
+        return decide_delete(self._circumstances(), references)
 
     async def alter_configs(
         self, alterations: Sequence[ConfigAlteration], *, validate_only: bool = False

@@ -49,6 +49,8 @@ def after_change(image: Image, policy: Policy, ends: Ends) -> Iterator[NewState 
 def _after_change(
     image: Image, topic: TopicImage, partition: PartitionImage, policy: Policy, ends: Ends
 ) -> NewState | Undecided | None:
+    if partition.partition_epoch < 0:
+        return None  # it is being made
     sound = tuple(each for each in partition.isr if is_sound(image, partition, each))
     leader = partition.leader
     if leader in sound:
@@ -116,6 +118,8 @@ def election_error(image: Image, tp: TopicPartition, *, unclean: bool) -> ErrorC
     partition = image.partition(*tp)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition.partition_epoch < 0:
+        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     if unclean:
         if is_sound(image, partition, partition.leader):
             return ErrorCode.ELECTION_NOT_NEEDED

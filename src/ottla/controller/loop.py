@@ -108,6 +108,7 @@ class ControllerLoop:
         if image.controller_id < 0 or (image.controller_id == me and not self._is_active()):
             await self._become_controller(None if image.controller_id < 0 else me)
         if self._is_active():
+            await self._controller.complete_partitions()
             await self._elections.settle(is_patient=self._now_ms() < self._patient_until_ms)
             await self._elections.complete_moves()
         self._watch()

@@ -6,13 +6,13 @@ A new partition is led by its first replica, with all replicas in sync, at epoch
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from ottla.base.errors import ApiError, ConfigError
-from ottla.base.ids import ZERO_ID
+from ottla.base.ids import ZERO_ID, TopicPartition
 from ottla.cluster import znodes
-from ottla.cluster.image import Image, TopicImage
+from ottla.cluster.image import Image, PartitionImage, TopicImage
 from ottla.cluster.tree import Create, Delete, Op, Set
 from ottla.config.dynamic import replace_topic
 from ottla.config.table import Settings
@@ -27,6 +27,9 @@ from ottla.protocol.errors import ErrorCode
 
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 """Kafka's own limit; what a client merely claims is never allocated."""
+STATES_PER_STEP: Final = 1_000
+"""ZooKeeper takes a megabyte at a time; a state and the node above it take a third of a kilobyte."""
+_STATE_OPS_PER_STEP: Final = 2 * STATES_PER_STEP
 
 
 class Circumstances(NamedTuple):
@@ -45,19 +48,49 @@ def decide_create(
     asked = Counter(topic.name for topic in topics)
     made: set[str] = set()
     ops: list[Op] = []
+    states: list[Op] = []
     results: list[TopicResult] = []
     for topic in {topic.name: topic for topic in topics}.values():
         try:
             _check_name(topic.name, asked[topic.name], now.image, made)
-            written, result = _new_topic(now, topic, next(ids), start)
+            header, placed, result = _new_topic(now, topic, next(ids), start)
         except ApiError as error:
             results.append(TopicResult(topic.name, ErrorCode(error.code), error.message))
             continue
         made.add(topic.name)
         start += result.partitions
-        ops += written
+        ops += header
+        states += _new_partitions(now, topic.name, 0, placed)
         results.append(result)
-    return Decision(_fenced(now.image, ops), results)
+    return Decision(_fenced(now.image, [*ops, *states[:_STATE_OPS_PER_STEP]]), results)
+
+
+def decide_missing(now: Circumstances) -> Decision[TopicPartition]:
+    """Decides the states of partitions that have none yet: those of a large topic do not fit into one step."""
+    missing = (
+        (topic.name, each)
+        for topic in now.image.topics.values()
+        for each in topic.partitions
+        if each.partition_epoch < 0 and all(broker in now.image.brokers for broker in each.replicas)
+    )
+    ops: list[Op] = []
+    made: list[TopicPartition] = []
+    for name, partition in islice(missing, STATES_PER_STEP):
+        ops += _new_partitions(now, name, partition.partition, [partition.replicas])
+        made.append(TopicPartition(name, partition.partition))
+    return Decision(_fenced(now.image, ops), made)
+
+
+def decide_shrinking(now: Circumstances, topic: TopicImage) -> Decision[TopicPartition]:
+    """Decides to take the last partitions from a topic that is being deleted and is too large for one step."""
+    kept = max(len(topic.partitions) - STATES_PER_STEP, STATES_PER_STEP)
+    gone = topic.partitions[kept:]
+    if not gone:
+        return Decision([], [])
+    node = topic_node(topic, topic.partitions[:kept])
+    ops: list[Op] = [Set(znodes.topic_path(topic.name), znodes.encode_topic(node), topic.version)]
+    ops += _deleted_states(topic, gone)
+    return Decision(ops, [TopicPartition(topic.name, each.partition) for each in gone])
 
 
 def decide_delete(now: Circumstances, references: Sequence[TopicRef]) -> Decision[TopicResult]:
@@ -85,6 +118,26 @@ def decide_delete(now: Circumstances, references: Sequence[TopicRef]) -> Decisio
     return Decision(ops, results)
 
 
+def deletion_steps(image: Image, references: Sequence[TopicRef]) -> Iterator[Sequence[TopicRef]]:
+    """The references all at once, or each topic by itself where together they are too many for one step."""
+    sizes = {name: len(image.topics[name].partitions) for name in named_topics(image, references)}
+    if sum(sizes.values()) <= STATES_PER_STEP:
+        yield references
+        return
+    by_topic: dict[str | None, list[TopicRef]] = {}
+    for each in references:
+        by_topic.setdefault(next(named_topics(image, (each,)), None), []).append(each)
+    yield from by_topic.values()
+
+
+def named_topics(image: Image, references: Iterable[TopicRef]) -> Iterator[str]:
+    """The topics that are there, by name."""
+    for name, topic_id in references:
+        found = image.topics_by_id.get(topic_id) if name is None else image.topics.get(name)
+        if found is not None:
+            yield found.name
+
+
 def decide_partitions(
     now: Circumstances, requests: Sequence[NewPartitions]
 ) -> Decision[TopicResult]:
@@ -96,17 +149,20 @@ def decide_partitions(
     )
     asked = Counter(request.name for request in requests)
     ops: list[Op] = []
+    states: list[Op] = []
     results: list[TopicResult] = []
     for request in {request.name: request for request in requests}.values():
         try:
             if asked[request.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "the topic is named more than once")
-            ops += _growth(now, request)
+            grown, *added = _growth(now, request)
         except ApiError as error:
             results.append(TopicResult(request.name, ErrorCode(error.code), error.message))
         else:
+            ops.append(grown)
+            states += added
             results.append(TopicResult(request.name, partitions=request.total))
-    return Decision(_fenced(now.image, ops), results)
+    return Decision(_fenced(now.image, [*ops, *states[:_STATE_OPS_PER_STEP]]), results)
 
 
 def _fenced(image: Image, ops: list[Op]) -> list[Op]:
@@ -149,7 +205,7 @@ def _check_name(name: str, times: int, image: Image, made: set[str]) -> None:
 
 def _new_topic(
     now: Circumstances, topic: NewTopic, topic_id: uuid.UUID, start: int
-) -> tuple[list[Op], TopicResult]:
+) -> tuple[list[Op], Sequence[Replicas], TopicResult]:
     try:
         configs = replace_topic(topic.configs, now.settings.log)
     except ConfigError as error:
@@ -159,11 +215,10 @@ def _new_topic(
         now.image, topic, defaults.num_partitions, defaults.default_replication_factor, start
     )
     node = znodes.TopicNode(topic_id, tuple(placed))
-    ops: list[Op] = [
+    header: list[Op] = [
         Create(znodes.topic_path(topic.name), znodes.encode_topic(node)),
         Create(znodes.topic_config_path(topic.name), znodes.encode_config(configs)),
         Create(znodes.partitions_path(topic.name)),
-        *_new_partitions(now, topic.name, 0, placed),
     ]
     result = TopicResult(
         topic.name,
@@ -172,7 +227,7 @@ def _new_topic(
         replication_factor=len(placed[0]),
         configs=configs,
     )
-    return ops, result
+    return header, placed, result
 
 
 def _new_partitions(
@@ -215,14 +270,18 @@ def _referred(image: Image, reference: TopicRef, times: int) -> TopicImage:
 
 
 def _deletion(image: Image, topic: TopicImage) -> Iterator[Op]:
-    for partition in topic.partitions:
-        if partition.partition_epoch >= 0:
-            yield Delete(znodes.state_path(topic.name, partition.partition))
-            yield Delete(znodes.partition_path(topic.name, partition.partition))
+    yield from _deleted_states(topic, topic.partitions)
     yield Delete(znodes.partitions_path(topic.name))
     yield Delete(znodes.topic_path(topic.name), topic.version)
     if topic.name in image.topic_configs:
         yield Delete(znodes.topic_config_path(topic.name))
+
+
+def _deleted_states(topic: TopicImage, partitions: Iterable[PartitionImage]) -> Iterator[Op]:
+    for partition in partitions:
+        if partition.partition_epoch >= 0:
+            yield Delete(znodes.state_path(topic.name, partition.partition))
+            yield Delete(znodes.partition_path(topic.name, partition.partition))
 
 
 def _growth(now: Circumstances, request: NewPartitions) -> list[Op]:

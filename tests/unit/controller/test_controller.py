@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,7 +27,11 @@ from ottla.controller.requests import (
     TopicRef,
 )
 from ottla.protocol.errors import ErrorCode
+from tests.support.zookeeper import connect, new_chroot
 from tests.unit.cluster.stories import story
+
+if TYPE_CHECKING:
+    from ottla.node.ensemble import LocalEnsemble
 
 NODE = BrokerNode((Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092),), None, 1)
 
@@ -174,3 +179,34 @@ async def test_only_the_controller_that_was_named_is_replaced(tmp_path: Path) ->
         assert metadata.image.controller_id == 2
         [made] = await second.create_topics([NewTopic("a")])
         assert made.error is ErrorCode.NONE
+
+
+@story
+async def test_topics_too_large_for_one_step_are_made_grown_and_deleted(
+    zookeeper: "LocalEnsemble",
+) -> None:
+    """ZooKeeper takes a megabyte at a time: some 3,000 partitions were the most before."""
+    tree = await connect(zookeeper.connect, new_chroot())
+    metadata = Metadata(tree)
+    await metadata.open()
+    for broker in (1, 2, 3):
+        await register_broker(tree, broker, NODE)
+    controller = Controller(metadata, LiveSettings(Settings()), 1)
+    assert await controller.elect(now_ms=1)
+    wanted = [NewTopic("large", 3500, 3), NewTopic("small", 3, 3)]
+    made = await controller.create_topics(wanted)
+    assert [each.error for each in made] == [ErrorCode.NONE, ErrorCode.NONE]
+    [grown] = await controller.create_partitions([NewPartitions("large", 5000)])
+    assert grown.error is ErrorCode.NONE
+    partitions = metadata.image.topics["large"].partitions
+    assert len(partitions) == 5000
+    assert all(each.leader in each.isr and len(each.lives) == 3 for each in partitions)
+    gone = await controller.delete_topics([TopicRef("small"), TopicRef("large"), TopicRef("no")])
+    assert {each.name: each.error for each in gone} == {
+        "small": ErrorCode.NONE,
+        "large": ErrorCode.NONE,
+        "no": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert await tree.children(znodes.TOPICS) == []
+    await metadata.close()
+    await tree.close()
