@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -11,9 +12,12 @@ from typing import ClassVar, Final
 from tests.faults.fault import SOON_S, Choose, Fault
 from tests.faults.scene import Scene
 from tests.faults.site import BROKERS, Site
+from tests.support.broker import OttlaBroker
 from tests.support.disk import MIB, PowerCutDisk, small_disk
+from tests.support.waiting import wait_for
 
 DISK_MIB: Final = 256
+ENDS_WITHIN_S: Final = 20.0
 
 
 class SmallDiskSite(Site):
@@ -59,6 +63,56 @@ class FullDisk(Fault):
 
     def mend(self, scene: Scene) -> None:
         self.ballast.unlink()
+
+
+class FailingDiskSite(Site):
+    """Each broker has a disk that fails when somebody says so."""
+
+    def flag(self, number: int) -> Path:
+        """While it is there, the disk of a broker takes no writes."""
+        return self.directory / f"failing-{number}"
+
+    def make_broker(self, number: int, settings: dict[str, str]) -> OttlaBroker:
+        return FailingBroker(
+            self.flag(number), self.data_dir(number), settings, self.log_file(number)
+        )
+
+
+class FailingBroker(OttlaBroker):
+    """A broker whose disk somebody can let fail."""
+
+    def __init__(
+        self, flag: Path, data_dir: Path, settings: dict[str, str], log_file: Path
+    ) -> None:
+        super().__init__(data_dir, settings, log_file)
+        self.flag = flag
+
+    def command(self, port: int) -> list[str]:
+        _, *arguments = super().command(port)
+        return [sys.executable, "-m", "tests.faults.failing", str(self.flag), *arguments]
+
+
+@dataclass(slots=True)
+class FailingDisk(Fault):
+    """The only disk of a broker ends with EIO: the broker must give up what it leads, and end."""
+
+    choose: Choose = Scene.leader
+    victim: int = field(default=0, init=False)
+
+    SITE: ClassVar[type[Site]] = FailingDiskSite
+
+    def strike(self, scene: Scene) -> None:
+        site = scene.site
+        assert isinstance(site, FailingDiskSite)
+        self.victim = self.choose(scene)
+        site.flag(self.victim).touch()
+
+    def mend(self, scene: Scene) -> None:
+        site, broker = scene.site, scene.broker(self.victim)
+        assert isinstance(site, FailingDiskSite)
+        wait_for(lambda: not broker.running, "a broker without a disk to end", ENDS_WITHIN_S)
+        site.flag(self.victim).unlink()
+        broker.start()
 
 
 class PowerCutSite(Site):
@@ -112,6 +166,8 @@ DISKS = (
     FullDisk(
         "full-disk-of-coordinator", lasts_s=4, within_s=None, choose=Scene.transaction_coordinator
     ),
+    FailingDisk("failing-disk-of-leader", lasts_s=4),
+    FailingDisk("failing-disk-of-controller", lasts_s=4, choose=Scene.controller),
     PowerCut("power-cut-of-leader", within_s=SOON_S),
     PowerCut("power-cut-of-two", within_s=None, choose=(1, 2)),
     PowerCut("power-cut-of-all", within_s=None, choose=BROKERS),
