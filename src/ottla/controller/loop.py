@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from ottla.base.errors import ApiError, ClusterError
@@ -56,12 +57,15 @@ class ControllerLoop:
         self._wake = asyncio.Event()
         self._wake.set()
         self._patient_until_ms = 0
+        # When preferred leaders were given back last, by the clock of the event loop.
+        self._checked_at = 0.0
         elections.ends.on_answer = self._wake.set
         metadata.subscribe(self._changed)
         metadata.tree.watch_session(self._session_changed)
 
     async def run(self) -> None:
         """Act on every change, and now and then on none."""
+        self._checked_at = asyncio.get_running_loop().time()
         try:
             while True:
                 await self._wait()
@@ -80,11 +84,15 @@ class ControllerLoop:
             await self._elections.ends.close()
 
     async def _wait(self) -> None:
+        """Wait for a change, or for the time of the next check of preferred leaders: changes do not put that off."""
+        loop = asyncio.get_running_loop()
         interval = self._settings.now.replication.leader_imbalance_check_interval_seconds
-        try:
-            async with asyncio.timeout(interval):
+        due = self._checked_at + interval
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
                 await self._wake.wait()
-        except TimeoutError:
+        if loop.time() >= due:
+            self._checked_at = loop.time()
             await self._give_back()
         self._wake.clear()
 
