@@ -139,6 +139,7 @@ CLIENTS_INTRODUCTION = """\
 dependency beyond ottla's own. Each has a twin for programs that run an event loop, with the same methods to be awaited:
 `AsyncProducer`, `AsyncConsumer`, `AsyncAdmin`.
 
+<!-- until: {'amount': 7} -->
 ```python
 import ottla
 
@@ -315,7 +316,7 @@ def _command(name: str, summary: str, parser: Parser, examples: str) -> Iterator
         rows.append(f"| `{shown.strip()}` | {_cell(action.help or '').replace('%%', '%')} |")
     if len(rows) > 2:
         yield "\n".join(rows)
-    yield f"```\n{examples.removeprefix('examples:').strip(chr(10))}\n```"
+    yield f"<!-- parsed -->\n```\n{examples.removeprefix('examples:').strip(chr(10))}\n```"
 
 
 def _place(action: argparse.Action) -> str:

@@ -1,4 +1,4 @@
-"""A few seconds of fuzzing for each reader of a producer's bytes; run the module for longer ones."""
+"""A second of fuzzing for each reader of a producer's bytes; run the module for longer ones."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.seeds import seeds
 
 TARGETS = ["headers", "records", "codecs", "batch", "produce", "arrow"]
-SECONDS = 3
+SECONDS = 1
 ROOT = Path(__file__).parents[2]
 
 
