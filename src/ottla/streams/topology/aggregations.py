@@ -1,11 +1,12 @@
 """Pure: nodes that keep one aggregate for each key, or for each key and window.
 
 All of them: records with a null key are dropped, and for streams those with a null value too (counted as
-dropped). The result of a record is handed on at once (except where a node says otherwise), as a change from
-the aggregate before to the one after; its timestamp is the highest of those that went into the aggregate, but
-for sessions, whose results carry the session's end. An aggregate that becomes None is deleted from the store.
-The order that counts is that of offsets within a partition; what arrives late by timestamp, but not for a
-closed window, is aggregated like any other.
+dropped); but tumbling, hopping and session windows aggregate null values, as in Kafka Streams. The result of
+a record is handed on at once (except where a node says otherwise), as a change from the aggregate before to
+the one after; its timestamp is the highest of those that went into the aggregate, but for sessions, whose
+results carry the session's end. An aggregate that becomes None is deleted from the store. The order that
+counts is that of offsets within a partition; what arrives late by timestamp, but not for a closed window, is
+aggregated like any other.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ class StreamStreamJoin(Node):
     (of either) those with a null key and a value come at once, unmatched.
 
     left, outer: a record that found no partner comes alone, once its window has closed: when stream time (of
-    both sides together) is above its timestamp + `after` (+ `before` for right ones) + grace; by timestamp.
-    Late records (timestamp + before + after + grace below stream time) are dropped.
+    both sides together) is above its timestamp + `after` (`before` for right ones) + grace; by timestamp, right
+    ones first, by key. A record that is so late when it comes, and finds no partner, comes alone at once.
+    A record can be met until the stream time of its own side is above its timestamp by before + after + grace.
     """
 
     kind: JoinKind
@@ -53,7 +54,7 @@ class StreamTableJoin(Node):
 
     Nothing comes of changes of the table. Timestamp and headers are those of the record.
     inner: records without a row, or with a null key, are dropped. left: the row is None then, also for null
-    keys. Records with a null value are dropped by inner joins, joined by left ones.
+    keys. Records with a null value are dropped.
     """
 
     kind: Literal["inner", "left"]
@@ -80,8 +81,9 @@ class TableTableJoin(Node):
 
     A change of either side gives a change of the result, with the higher timestamp of the two rows:
     inner: where both sides have a row. left: where the left has one. outer: where either has one.
-    A row that is no more is a deletion: it comes when the old or the new result is not null. (Kafka Streams and
-    the test driver send none otherwise; Spark's plan may also send deletions of keys that had no result.)
+    A row that is no more is a deletion. Deletions of keys that had no result are allowed: Kafka Streams and the
+    test driver send one when a row of an inner join's side is deleted while the other side has one, Spark's
+    plan may send others.
     Records with null keys are dropped.
     """
 
@@ -104,8 +106,8 @@ class ForeignKeyJoin(Node):
 
     The result has the left table's keys. A change of a left row gives one result; a change of a right row one
     for each left row that names it, by key. inner: a row without partner, or whose foreign key is null, is
-    no result (a deletion if there was one). left: its right side is None.
-    Timestamps are the higher of the two rows.
+    no result (a deletion if there may have been one). left: its right side is None.
+    Timestamps are the higher of the two rows; a result that a right row's change makes has that row's.
     """
 
     flow: ClassVar[Flow] = "table"

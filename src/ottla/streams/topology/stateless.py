@@ -119,7 +119,7 @@ class TableFilter(Node):
 
     A change is handed on with each of its values replaced by null if the predicate does not hold for it, so
     a row that does not pass any more is deleted. If neither the old nor the new one passes, nothing comes
-    where the old value is known (a store or a consumer of old values follows), a deletion otherwise.
+    where the old value is known (the table above has a store, `topology.materialized`), a deletion otherwise.
     Null values are not given to the predicate: they do not pass.
     """
 
