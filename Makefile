@@ -14,7 +14,7 @@ KILLS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-compiled lint unit wheels faults simulation streams-comparison spark-kills spark-memory bench conformance conformance-go docs clean
+.PHONY: help up test test-compiled lint unit wheels faults simulation streams-comparison spark-kills spark-memory bench conformance conformance-go docs clean check-wheel test-python
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,16 @@ conformance: $(VENV)/.dev ## librdkafka's own test-suite against a broker (TESTS
 conformance-go: $(VENV)/.dev ## franz-go's own tests against a broker
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m tests.conformance.franz_go
+
+check-wheel: $(VENV)/.run ## the wheel in an empty environment does what the README's first minutes do
+	@$(BIN)/python -m tools.check_wheel
+
+# Another Python's environment lies in .cache; TESTS=tests for the whole suite.
+test-python: ## the unit tests with another Python (PYTHON=python3.13)
+	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') && place=.cache/python-$$version \
+	  && { test -x $$place/bin/pytest || $(PYTHON) -m venv $$place; } \
+	  && $$place/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
+	  && $$place/bin/pytest --numprocesses 2 --dist loadscope $(or $(TESTS),tests/unit)
 
 docs: $(VENV)/.dev ## regenerate the pages under docs/ that come from tables
 	@$(BIN)/python -m tools.render_docs
