@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from ottla.base.errors import LONGEST_MESSAGE, ProtocolError, StorageError
 from ottla.base.log import logger
-from ottla.broker.frames import LENGTH_BYTES, PartialFrame, frame_size
+from ottla.broker.frames import LENGTH_BYTES, PartialFrame, frame_size, is_fetch
 from ottla.broker.reply import HELD, Buffers, CloseConnection, Pending, Piece, Reply
 from ottla.broker.zero_copy import Stream, in_memory, is_worthwhile, send_now
 
@@ -25,8 +25,6 @@ _numbers = count(1)
 
 # Replies that may be outstanding before the connection is no longer read: far above any client's in-flight limit.
 _MAX_OUTSTANDING = 1000
-# As many of them may carry records: each is up to fetch.max.bytes of memory, and clients wait for one at a time.
-_MAX_LARGE_OUTSTANDING = 2
 # What is left to write to a client that is being hung up on; one that reads nothing must not be kept for ever.
 _LINGER_SECONDS = 10
 
@@ -55,7 +53,6 @@ class Connection(asyncio.BufferedProtocol):
         "_blocked",
         "_dispatch",
         "_held",
-        "_large",
         "_outgoing",
         "_partial",
         "_reading",
@@ -66,6 +63,7 @@ class Connection(asyncio.BufferedProtocol):
         "_socket_fd",
         "_stream",
         "_transport",
+        "_waits_for_turn",
         "_write_paused",
         "host",
         "last_active",
@@ -89,8 +87,9 @@ class Connection(asyncio.BufferedProtocol):
         self._partial: PartialFrame | None = None
         self._held: bytearray | None = None
         self._slots: deque[Pending] = deque()
-        self._large = 0
         self._blocked = False
+        # A fetch that came while replies before it are outstanding: read now, its records would wait in memory.
+        self._waits_for_turn = False
         self._reading = True
         self._write_paused = False
         self._transport: asyncio.Transport | None = None
@@ -136,10 +135,15 @@ class Connection(asyncio.BufferedProtocol):
                 self._feed(self._shared, nbytes)
             else:
                 self.last_active = perf_counter()
-                frame = self._partial.received(nbytes)
+                partial = self._partial
+                frame = partial.received(nbytes)
                 if frame is not None:
                     self._partial = None
-                    self._take(self._dispatch(self, frame))
+                    if self._slots and is_fetch(frame, 0, len(frame)):
+                        self._put_off()
+                        self._hold(memoryview(partial.hold()))
+                    else:
+                        self._take(self._dispatch(self, frame))
         except (ProtocolError, CloseConnection) as why:
             self.refuse(why)
 
@@ -156,6 +160,9 @@ class Connection(asyncio.BufferedProtocol):
             stop = begin + frame_size(data, pos, limit)
             if stop > end:
                 break
+            if self._slots and is_fetch(data, begin, stop):
+                self._put_off()
+                break
             self._take(self._dispatch(self, data[begin:stop]))
             pos = stop
         if pos == end or self._transport is None:
@@ -164,6 +171,10 @@ class Connection(asyncio.BufferedProtocol):
             self._hold(data[pos:end])
         else:
             self._partial = PartialFrame(data[pos:end], limit)
+
+    def _put_off(self) -> None:
+        """Start no fetch before the replies in front of it are out: there may be a long poll among them."""
+        self._waits_for_turn = self._blocked = True
 
     def _take(self, reply: Reply) -> None:
         """What the request that was started last is answered, as far as it is known."""
@@ -210,7 +221,6 @@ class Connection(asyncio.BufferedProtocol):
             self._keep(reply)
         else:
             reply.attach(self)
-        self._large += reply.large
         self._blocked = self._must_wait()
 
     def _must_wait(self) -> bool:
@@ -218,7 +228,7 @@ class Connection(asyncio.BufferedProtocol):
         slots = self._slots
         return bool(slots) and (
             (slots[-1].blocking and not slots[-1].done)
-            or self._large >= _MAX_LARGE_OUTSTANDING
+            or self._waits_for_turn
             or len(slots) >= _MAX_OUTSTANDING
         )
 
@@ -228,10 +238,11 @@ class Connection(asyncio.BufferedProtocol):
             return
         while self._slots and self._slots[0].done:
             first = self._slots.popleft()
-            self._large -= first.large
             buffers, first.buffers = first.buffers, None
             self._write(buffers)
         self._keep(pending)
+        if not self._slots:
+            self._waits_for_turn = False
         self._blocked = self._must_wait()
         self._drain()
 
@@ -372,7 +383,7 @@ class Connection(asyncio.BufferedProtocol):
 
 def _answered(reply: Buffers) -> Pending:
     """A reply that is there but whose turn has not come."""
-    pending = Pending(blocking=False, large=isinstance(reply, list))
+    pending = Pending(blocking=False)
     pending.done = True
     pending.buffers = reply
     return pending

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 from ottla.base.errors import ApiError, ClusterError, ProtocolError, StorageError
+from ottla.base.units import KiB
 from ottla.broker import by_controller
 from ottla.broker.apis import Api
 from ottla.broker.connection import Connection
@@ -24,6 +25,8 @@ FORESEEN = (ApiError, ClientError, ClusterError, StorageError)
 Foreseen: TypeAlias = ApiError | ClientError | ClusterError | StorageError
 _KEY_BYTES: Final = 2
 _OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
+# Requests up to this size are not looked at twice.
+_SMALL_BYTES: Final = 64 * KiB
 _Running: TypeAlias = Coroutine[Any, Any, Any]
 
 
@@ -49,8 +52,8 @@ class Dispatcher:
         api.requests.value += 1
         if not api.min_version <= version <= api.max_version:
             return self._refuse_version(api, version, correlation_id)
-        if api.between_brokers and connection.peer < 0:
-            raise CloseConnection(f"{api.name} is for brokers of this cluster alone")
+        if (api.between_brokers or len(frame) > _SMALL_BYTES) and connection.peer < 0:
+            self._check_client(api, len(frame))
         context = RequestContext(self._broker, connection, version, correlation_id, client_id)
         try:
             reply: Reply
@@ -74,6 +77,18 @@ class Dispatcher:
             raise _failed(api, context, failure) from failure
         api.duration.observe(perf_counter() - began)
         return reply
+
+    def _check_client(self, api: Api, size_bytes: int) -> None:
+        """Refuse what only brokers may ask, and what would hold up all others while it is read."""
+        if api.between_brokers:
+            raise CloseConnection(f"{api.name} is for brokers of this cluster alone")
+        limit = self._broker.settings.now.server.request_max_bytes
+        if (
+            size_bytes > limit and api.key != ApiKey.PRODUCE
+        ):  # records are not gone through one by one
+            raise CloseConnection(
+                f"{api.name} of {size_bytes} bytes; ottla.request.max.bytes allows {limit}: name fewer things at a time"
+            )
 
     def _commit_again(self, connection: Connection, frame: memoryview) -> Reply:
         """The reply to a commit that came before with another offset; None to anything else."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 from struct import Struct
 
 from ottla.base.errors import ProtocolError
+from ottla.protocol.api_keys import ApiKey
 
 LENGTH = Struct(">i")
 LENGTH_BYTES = LENGTH.size
 _FIRST_CAPACITY = 4096
+_FETCH = int(ApiKey.FETCH)
 
 
 class PartialFrame:
@@ -42,6 +44,10 @@ class PartialFrame:
             self._buffer, self._view = grown, view
         return self._view[self._filled : self._need]
 
+    def hold(self) -> bytearray:
+        """The whole frame with its length, once it is there."""
+        return bytearray(self._view[: self._need])
+
     def received(self, count: int) -> memoryview | None:
         """Note `count` new bytes; the frame's body once it is whole."""
         self._filled += count
@@ -52,6 +58,11 @@ class PartialFrame:
             if self._need > LENGTH_BYTES:
                 return None
         return self._view[LENGTH_BYTES : self._need]
+
+
+def is_fetch(buf: memoryview, begin: int, stop: int) -> bool:
+    """Return whether a frame's body is a Fetch, by its first two bytes."""
+    return stop - begin > 1 and buf[begin] == 0 and buf[begin + 1] == _FETCH
 
 
 def frame_size(buf: memoryview, pos: int, size_limit: int) -> int:

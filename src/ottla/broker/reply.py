@@ -28,20 +28,16 @@ class Pending:
     """A reply that comes later.
 
     While a blocking one is open, no request behind it on the connection starts: requests of one connection take effect
-    in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn. A
-    large one carries records: few of those are outstanding at a time.
+    in order. One that only waits (a long poll, replication) does not block, and its reply still leaves in its turn.
 
     Once it is settled it lets go of the operation that waits (`on_cancel`), which holds it: each long poll would else
     be a cycle, and the garbage collector would stop the loop for all connections to find it.
     """
 
-    __slots__ = ("_waiter", "blocking", "buffers", "done", "large", "on_cancel")
+    __slots__ = ("_waiter", "blocking", "buffers", "done", "on_cancel")
 
-    def __init__(
-        self, *, blocking: bool, large: bool = False, on_cancel: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, *, blocking: bool, on_cancel: Callable[[], None] | None = None) -> None:
         self.blocking = blocking
-        self.large = large
         self.on_cancel = on_cancel
         self.done = False
         self.buffers: Buffers | None = None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ottla.base.units import INT_MAX, MiB
+from ottla.base.units import INT_MAX, KiB, MiB
 from ottla.config.kinds import Int, Long, OptionalText
 from ottla.config.listeners import Limits, Listener, Listeners, Pairs
 from ottla.config.setting import Scope, Synonym, setting
@@ -69,6 +69,14 @@ class ServerConfig:
         Int(1),
         importance="high",
         doc="Closes connections that announce a request larger than this.",
+    )
+    request_max_bytes: int = setting(
+        "ottla.request.max.bytes",
+        4 * MiB,
+        Int(64 * KiB),
+        scope=EVERYWHERE,
+        doc="Closes connections of clients that send a larger request that carries no records. All other requests wait "
+        "while one is read: 4 MiB of Fetch name 120,000 partitions, and take half a second.",
     )
     socket_send_buffer_bytes: int = setting(
         "socket.send.buffer.bytes",

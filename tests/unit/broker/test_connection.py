@@ -228,29 +228,42 @@ def test_a_client_that_does_not_read_is_not_served_more_than_fits() -> None:
     asyncio.run(story())
 
 
-def test_few_replies_with_records_are_outstanding_at_a_time() -> None:
+FETCH = b"\0\1"
+"""How the body of a Fetch begins."""
+
+
+@pytest.mark.parametrize("padding", [0, 10_000])
+def test_a_fetch_starts_when_the_replies_before_it_are_out(padding: int) -> None:
+    # Else its records would wait in memory for as long as the long poll in front of it does.
     seen: list[bytes] = []
     waiting: dict[bytes, Pending] = {}
 
     def handler(body: bytes) -> Reply:
-        seen.append(body)
+        seen.append(body[:3])
         if body.startswith(b"w"):
-            return waiting.setdefault(body, Pending(blocking=False, large=True))
-        return [body] if body.startswith(b"r") else body
+            return waiting.setdefault(body, Pending(blocking=False))
+        return [body[:3]] if body.startswith(FETCH) else body
 
     async def story() -> None:
         async with connected(handler) as (reader, writer, _):
-            for body in (b"w01", b"one", b"rec", b"two", b"w02"):
+            for body in (b"w01", b"one", FETCH + b"1" + bytes(padding), b"two", b"w02", b"w03"):
                 writer.write(frame(body))
-            while len(seen) < 3:
+            while len(seen) < 2:
                 await asyncio.sleep(0)
             for _ in range(100):
                 await asyncio.sleep(0)
-            assert seen == [b"w01", b"one", b"rec"]
+            assert seen == [b"w01", b"one"]
             waiting[b"w01"].resolve([b"ONE"])
-            assert await replies(reader, 4) == [b"ONE", b"one", b"rec", b"two"]
-            waiting[b"w02"].resolve([b"TWO"])
-            assert await replies(reader, 1) == [b"TWO"]
+            assert await replies(reader, 4) == [b"ONE", b"one", FETCH + b"1", b"two"]
+            writer.write(frame(FETCH + b"2") + frame(FETCH + b"3"))
+            while b"w03" not in waiting:
+                await asyncio.sleep(0)
+            waiting[b"w03"].resolve(b"333")
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert FETCH + b"2" not in seen
+            waiting[b"w02"].resolve(b"222")
+            assert await replies(reader, 4) == [b"222", b"333", FETCH + b"2", FETCH + b"3"]
 
     asyncio.run(story())
 

@@ -93,7 +93,7 @@ class _Fetch:
         self._unknown = max(len(self._partitions) - 1, 0)
         self._collect()
         if self._cold:
-            self._pending = Pending(blocking=False, large=True)
+            self._pending = Pending(blocking=False)
             self._read_cold()
         elif self._is_enough() or self._request.max_wait_ms <= 0 or self._is_about_nothing():
             return self._encode()
@@ -284,7 +284,7 @@ class _Fetch:
             self._pending.resolve(self._encode())
 
     def _wait(self) -> None:
-        self._pending = Pending(blocking=False, large=True, on_cancel=self._stop_waiting)
+        self._pending = Pending(blocking=False, on_cancel=self._stop_waiting)
         self._timer = self._context.broker.loop.call_later(
             self._request.max_wait_ms / 1000, self._answer
         )

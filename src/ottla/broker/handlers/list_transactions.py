@@ -22,7 +22,12 @@ def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTra
     """List the transactional ids that pass all filters."""
     try:
         chosen = _Filter(request, context.broker.now_ms())
-        shards = context.broker.transactions.shards()
+        found = [
+            (transactional_id, transaction)
+            for shard in context.broker.transactions.shards()
+            for transactional_id, transaction in shard.transactions.items()
+            if chosen(transactional_id, transaction)
+        ]
     except BadPattern:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     except ApiError as why:
@@ -34,12 +39,10 @@ def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTra
         transaction_states=[
             TransactionState(
                 transactional_id=transactional_id,
-                producer_id=found.producer_id,
-                transaction_state=found.state.label,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state.label,
             )
-            for shard in shards
-            for transactional_id, found in shard.transactions.items()
-            if chosen(transactional_id, found)
+            for transactional_id, transaction in found
         ],
     )
 

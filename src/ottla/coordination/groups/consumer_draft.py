@@ -6,6 +6,7 @@ Nothing of the group changes meanwhile; each step sees what the steps before it 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -188,8 +189,10 @@ class Draft:
         if group.has_new_topics:
             resolved = dict(self._resolved)
             for pattern in self._resolved:
-                if self._match(pattern, resolved):
-                    why = why or f"{pattern} matches other topics"
+                # One that takes too long by now keeps what it matched when there were fewer topics.
+                with suppress(ApiError):
+                    if self._match(pattern, resolved):
+                        why = why or f"{pattern} matches other topics"
             self._resolved = resolved
         names = group.names(self.members().values(), self._resolved)
         now_hash = metadata_hash(names, group.image)

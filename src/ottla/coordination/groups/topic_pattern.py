@@ -26,6 +26,8 @@ __all__ = ["BadPattern", "TopicPattern"]
 
 # Beyond this many remembered sets all are forgotten: memory stays bounded, and the time linear.
 _MAX_STATES: Final = 2000
+# So many instructions are looked at, once for each way that comes up, before a pattern is given up: some 50 ms.
+_BUDGET: Final = 200_000
 
 
 class _Split(NamedTuple):
@@ -54,7 +56,7 @@ class _State:
 
 
 class TopicPattern:
-    """A compiled pattern; it matches whole names only."""
+    """A compiled pattern; it matches whole names only, of as many as its budget lasts for."""
 
     def __init__(self, pattern: str) -> None:
         """BadPattern where RE2 would not read it."""
@@ -65,13 +67,14 @@ class TopicPattern:
         self._end = len(self._program)
         self._states: dict[tuple[frozenset[int], _Where], _State] = {}
         self._start = (frozenset({0}), _Where(at_start=True, after_word=False))
+        self._left = _BUDGET
 
     def matching(self, names: Iterable[str]) -> frozenset[str]:
-        """Those of `names` that it matches."""
+        """Those of `names` that it matches; BadPattern if that takes too long."""
         return frozenset(name for name in names if self.matches(name))
 
     def matches(self, name: str) -> bool:
-        """Whether it matches the whole of `name`."""
+        """Whether it matches the whole of `name`; BadPattern if all names together take too long."""
         state = self._state(*self._start)
         for character in name:
             found = state.next.get(character)
@@ -122,6 +125,9 @@ class TopicPattern:
                 continue
             ahead += [n for n in reached if n not in seen]
             seen.update(reached)
+        self._left -= len(seen)
+        if self._left < 0:
+            raise BadPattern("it takes too long to match; use fewer or shorter repetitions")
         return seen
 
     def _emit(self, node: Node) -> None:

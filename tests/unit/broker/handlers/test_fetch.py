@@ -183,3 +183,12 @@ def test_what_the_page_cache_has_forgotten_comes_from_the_disk(
         assert values(found[0].records)[0] == b"0" * 400_000
         assert values(found[1].records)[0] == b"2" * 400_000
         wait_for(lambda: len(values(fetch(client, topic, 4).records)) == 2, "the last two")
+
+
+def test_a_request_that_names_too_much_is_refused_before_it_is_read(client: Client) -> None:
+    topic = client.new_topic()
+    most = fetch_request({topic: dict.fromkeys(range(50_000), 0)}, max_wait_ms=0)
+    assert len(by_partition(client.ask(most, 11).responses)) == 50_000
+    too_much = fetch_request({topic: dict.fromkeys(range(200_000), 0)}, max_wait_ms=0)
+    with pytest.raises(EOFError):
+        client.ask(too_much, 11)

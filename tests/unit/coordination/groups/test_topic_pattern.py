@@ -1,5 +1,6 @@
 """Patterns mean what they mean to RE2, and never take long."""
 
+import random
 import re
 import time
 from contextlib import suppress
@@ -112,3 +113,15 @@ def test_the_memory_of_a_pattern_is_bounded() -> None:
     names = [f"{number:030b}".replace("0", "a").replace("1", "b") for number in range(300)]
     expected = re.compile("(a|b)*a(a|b){14}")
     assert pattern.matching(names) == {name for name in names if expected.fullmatch(name)}
+
+
+def test_a_pattern_that_takes_too_long_for_all_topics_together_is_refused() -> None:
+    rng = random.Random(1)
+    names = ["".join(rng.choices("ab", k=249)) for _ in range(1000)]
+    began = time.process_time()
+    with pytest.raises(BadPattern, match="too long"):
+        TopicPattern("(a|b)*a(a|b){200}").matching(names)
+    assert time.process_time() - began < SPAN_S
+    assert TopicPattern(".*a.*b?").matching(names) == set(names)
+    many = [f"tenant-{number}.orders.v{number % 7}" for number in range(20_000)]
+    assert len(TopicPattern(r"tenant-\d+\.(orders|bills)\.v[0-3]").matching(many)) > 10_000
