@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.http_service import Rest
+from tests.support.waiting import wait_for
 
 
 def test_a_cluster_and_its_brokers_lead_to_everything_else(rest: Rest) -> None:
@@ -59,6 +60,7 @@ def test_a_topic_that_cannot_be_made_is_refused_with_kafkas_sentence(
 def test_settings_are_read_changed_and_reset(rest: Rest, orders: str) -> None:
     path = f"c/topics/{orders}/configs"
     assert rest.ask("PUT", f"{path}/retention.ms", {"value": "3600000"}).status_code == 204
+    wait_for(lambda: not rest.get(f"{path}/retention.ms")["is_default"], "the change")
     entry = rest.get(f"{path}/retention.ms")
     assert (entry["value"], entry["source"], entry["is_default"]) == (
         "3600000",
@@ -76,8 +78,9 @@ def test_settings_are_read_changed_and_reset(rest: Rest, orders: str) -> None:
     assert dry.status_code == 204
     assert rest.get(f"{path}/retention.ms")["value"] == "3600000"
     assert rest.ask("POST", f"c/topics/{orders}/configs:alter", change).status_code == 204
-    found = {each["name"]: each["value"] for each in rest.get(path)["data"]}
-    assert (found["retention.ms"], found["cleanup.policy"]) == ("604800000", "compact")
+    # Kafka's brokers follow their controller a moment later.
+    wait_for(lambda: rest.get(f"{path}/cleanup.policy")["value"] == "compact", "the change")
+    assert rest.get(f"{path}/retention.ms")["value"] == "604800000"
     assert rest.ask("DELETE", f"{path}/cleanup.policy").status_code == 204
     defaults = {
         each["name"]: each["value"]
@@ -102,8 +105,10 @@ def test_settings_of_brokers_and_of_the_cluster(rest: Rest) -> None:
     assert rest.get(one)["broker_id"] == broker["broker_id"]
     cluster = "c/broker-configs/log.retention.ms"
     assert rest.ask("PUT", cluster, {"value": "86400000"}).status_code == 204
+    wait_for(lambda: rest.ask("GET", cluster).is_success, "the change")
     assert rest.get(cluster)["config_type"] == "BROKER"
     assert rest.ask("DELETE", cluster).status_code == 204
+    assert rest.refused("GET", "c/brokers/77/configs/log.retention.ms")[0] == 404
     assert rest.get("c/brokers/-/configs")["kind"] == "KafkaBrokerConfigList"
 
 

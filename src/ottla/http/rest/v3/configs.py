@@ -15,6 +15,7 @@ from ottla.client.administration.configs import (
     ConfigSource,
     ResourceType,
 )
+from ottla.http.rest.v3.brokers import find_broker
 from ottla.http.rest.v3.config_data import (
     BrokerConfigData,
     ClusterConfigData,
@@ -50,12 +51,12 @@ class AlterConfigsRequest(msgspec.Struct):
     validate_only: bool = False
 
 
-def _scope(call: Call) -> Scope:
-    """What the path is about."""
+async def _scope(call: Call) -> Scope:
+    """What the path is about; 404 for a broker that is not there, which nobody could ask."""
     if "topic_name" in call.path:
         return Scope.topic(call.path["topic_name"])
     if "broker_id" in call.path:
-        return Scope.broker(call.number("broker_id"))
+        return Scope.broker((await find_broker(call)).id)
     return Scope.cluster()
 
 
@@ -72,7 +73,7 @@ async def _entries(
 
 async def list_configs(call: Call) -> Any:
     """Return all settings of a topic, a broker or the cluster."""
-    links, scope = await links_of(call), _scope(call)
+    links, scope = await links_of(call), await _scope(call)
     entries = await _entries(call, scope)
     data = [config_data(links, scope, each) for _, each in sorted(entries.items())]
     return links.listed(f"{scope.kind}List", data, *scope.where)
@@ -80,7 +81,7 @@ async def list_configs(call: Call) -> Any:
 
 async def get_config(call: Call) -> Any:
     """Return one setting."""
-    links, scope, name = await links_of(call), _scope(call), call.path["name"]
+    links, scope, name = await links_of(call), await _scope(call), call.path["name"]
     return config_data(links, scope, await _entry(call, scope, name))
 
 
@@ -94,13 +95,13 @@ async def _entry(call: Call, scope: Scope, name: str) -> ConfigEntry:
 async def update_config(call: Call) -> None:
     """Change one setting."""
     wanted: UpdateConfigRequest = await call.body()
-    scope, name = _scope(call), call.path["name"]
+    scope, name = await _scope(call), call.path["name"]
     await _alter(call, scope, [ConfigChange(name, wanted.value or "")])
 
 
 async def reset_config(call: Call) -> None:
     """Let one setting have its default again."""
-    scope, name = _scope(call), call.path["name"]
+    scope, name = await _scope(call), call.path["name"]
     if scope.resource.type == ResourceType.TOPIC:
         await _entry(call, scope, name)
     await _alter(call, scope, [ConfigChange(name, None, AlterOperation.DELETE)])
@@ -110,7 +111,7 @@ async def alter_configs(call: Call) -> None:
     """Change several settings, or none of them."""
     wanted: AlterConfigsRequest = await call.body()
     changes = [_change(each) for each in wanted.data]
-    await _alter(call, _scope(call), changes, validate_only=wanted.validate_only)
+    await _alter(call, await _scope(call), changes, validate_only=wanted.validate_only)
 
 
 def _change(entry: AlterEntry) -> ConfigChange:
@@ -161,7 +162,7 @@ async def list_of_all_brokers(call: Call) -> Any:
 
 async def list_defaults(call: Call) -> Any:
     """Return the values that the settings of a topic would have, had nobody set them for it."""
-    links, scope = await links_of(call), _scope(call)
+    links, scope = await links_of(call), await _scope(call)
     data = [
         config_data(links, scope, _default(each))
         for _, each in sorted((await _entries(call, scope)).items())

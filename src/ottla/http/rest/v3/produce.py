@@ -18,6 +18,7 @@ from ottla.client.delivery import Delivery, RecordMetadata
 from ottla.http.rest.v3.declare import TOPIC, route
 from ottla.http.rest.v3.record_data import (
     Encoded,
+    ProduceReport,
     ProduceRequest,
     ProduceResponse,
     encoded_record,
@@ -153,5 +154,5 @@ def _report(found: tuple[Encoded, RecordMetadata] | HttpError, cluster_id: str) 
 
 ROUTES: Final = (
     route("POST", f"{TOPIC}/records", produce, "Produce records", "Records", body=ProduceRequest,
-          answer=ProduceResponse, streamed_body=True, unlimited=True),
+          answer=ProduceReport, streamed_body=True, unlimited=True),
 )  # fmt: skip

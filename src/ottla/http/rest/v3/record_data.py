@@ -64,6 +64,20 @@ class ProduceResponse(msgspec.Struct, kw_only=True):
     value: ProducedData | None = None
 
 
+class ProduceReport(msgspec.Struct, kw_only=True):
+    """A line of the answer: where a record was written, or with another code than 200 why it was not."""
+
+    error_code: int
+    message: str | None = None
+    cluster_id: str | None = None
+    topic_name: str | None = None
+    partition_id: int | None = None
+    offset: int | None = None
+    timestamp: str | None = None
+    key: ProducedData | None = None
+    value: ProducedData | None = None
+
+
 class Encoded(msgspec.Struct, frozen=True):
     """A record as the producer takes it, and what to say of its parts."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from starlette.responses import Response
@@ -20,6 +21,11 @@ from ottla.http.server.call import Call
 from ottla.http.server.errors import HttpError
 from ottla.http.server.routes import Query
 
+if TYPE_CHECKING:
+    from ottla.client.admin import Admin
+
+_LOOKS: Final = 40
+_LOOK_S: Final = 0.05
 Count = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
 BrokerId = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
@@ -112,8 +118,18 @@ async def create_topic(call: Call) -> Any:
     )
     if wanted.validate_only:
         return Response(encoded(data), 200, media_type="application/json")
+    await _visible(admin, created.name, created.partitions)
     headers = {"location": data.metadata.self}
     return Response(encoded(data), 201, headers, "application/json")
+
+
+async def _visible(admin: Admin, name: str, partitions: int) -> None:
+    """Wait a little until brokers know the topic: on a KRaft cluster they learn of it after the controller."""
+    for _ in range(_LOOKS):
+        found = (await admin.describe_topics([name])).get(name)
+        if isinstance(found, Topic) and sum(p.leader >= 0 for p in found.partitions) >= partitions:
+            return
+        await asyncio.sleep(_LOOK_S)
 
 
 async def update_partition_count(call: Call) -> TopicData:
