@@ -132,7 +132,8 @@ def filled(rest: Rest, orders: str) -> str:
         }
         for n in range(20)
     ]
-    assert {each["error_code"] for each in write(rest, orders, *records)} == {200}
+    reports = write(rest, orders, *records)
+    assert {each["error_code"] for each in reports} == {200}, reports
     return orders
 
 

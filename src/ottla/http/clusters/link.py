@@ -26,7 +26,13 @@ _ADMIN: Final = {
     "request.timeout.ms": "20000",
     "socket.connection.setup.timeout.ms": "3000",
 }
-_PRODUCER: Final = {"client.id": CLIENT_ID, "delivery.timeout.ms": "30000", "linger.ms": "0"}
+_PRODUCER: Final = {
+    "client.id": CLIENT_ID,
+    "delivery.timeout.ms": "30000",
+    "linger.ms": "0",
+    # One at a time: behind a batch that a new topic's leader refuses for a moment, Kafka refuses the next one for good.
+    "max.in.flight.requests.per.connection": "1",
+}
 
 
 class Link:
