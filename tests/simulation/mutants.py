@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from ottla.cluster import registration
 from ottla.cluster.image import PartitionImage
-from ottla.controller import elections, isr, last_resort, leaders, reassignment, states, topics
+from ottla.controller import isr, last_resort, leaders, reassignment, states
 from ottla.controller.states import NewState
 from ottla.coordination.runtime import Coordinator
 from ottla.replication.fetcher import Fetcher
@@ -152,17 +152,6 @@ def the_watermark_moves_below_min_isr() -> AbstractContextManager[Any]:
     return patch.object(Partition, "is_under_min_isr", property(lambda self: False))
 
 
-@contextmanager
-def nobody_is_fenced() -> Iterator[None]:
-    """Whoever restarts between a decision and its write leads, or is in sync, as if it had been there all the time."""
-    with (
-        patch.object(elections, "fences", lambda image, brokers: []),
-        patch.object(topics, "fences", lambda image, brokers: []),
-        patch.object(reassignment, "fences", lambda image, brokers: []),
-    ):
-        yield
-
-
 MUTANTS: dict[str, Mutant] = {
     each.__name__: each
     for each in (
@@ -178,6 +167,5 @@ MUTANTS: dict[str, Mutant] = {
         the_last_known_leader_leads,
         who_left_is_forgotten,
         the_watermark_moves_below_min_isr,
-        nobody_is_fenced,
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -284,7 +284,9 @@ class Elections:
         return Set(path, data, state.partition.partition_epoch)
 
     def _policy(self, *, is_patient: bool = False) -> Policy:
-        return Policy(self._min_isr, self._never if is_patient else self._may_be_unclean)
+        # One decision may ask for thousands of partitions of few topics.
+        may_be_unclean = self._never if is_patient else self._may_be_unclean
+        return Policy(cache(self._min_isr), cache(may_be_unclean))
 
     def _min_isr(self, topic: str) -> int:
         overrides = self._metadata.image.topic_config(topic)

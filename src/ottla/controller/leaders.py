@@ -55,9 +55,7 @@ def _after_change(
     leader = partition.leader
     if leader in sound:
         is_named = bool(partition.lives) or len(partition.replicas) == 1
-        # An ELR beside enough replicas in sync rests on a min.insync.replicas that is none any more.
-        is_short = len(sound) < min(policy.min_isr(topic.name), len(partition.replicas))
-        if sound == partition.isr and is_named and (is_short or not partition.elr):
+        if sound == partition.isr and is_named and not _is_elr_outdated(topic, partition, policy):
             return None
         return changed(image, topic, partition, leader, sound, policy.min_isr(topic.name))
     # Nothing is committed while there are eligible ones outside of the ISR: they hold all that is.
@@ -74,6 +72,13 @@ def _after_change(
     if found is Wait.FOR_ANSWERS:
         return Undecided(topic, partition)
     return None if leader == NO_LEADER else led_by_nobody(topic, partition)
+
+
+def _is_elr_outdated(topic: TopicImage, partition: PartitionImage, policy: Policy) -> bool:
+    """Whether an ELR beside enough replicas in sync rests on a min.insync.replicas that is none any more."""
+    if not partition.elr:
+        return False
+    return len(partition.isr) >= min(policy.min_isr(topic.name), len(partition.replicas))
 
 
 def hand_over(image: Image, broker_id: int, policy: Policy) -> Iterator[NewState]:
