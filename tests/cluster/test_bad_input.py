@@ -181,7 +181,7 @@ def test_reassigning_or_cancelling_what_does_not_exist(cluster: Cluster, topic: 
 def test_more_replicas_than_brokers(cluster: Cluster) -> None:
     before = tree_of(cluster)
     with SyncAdmin({"bootstrap.servers": cluster.bootstrap}) as admin:
-        [refusal] = admin.create_topics([NewTopic("wide", 1, 3)]).values()
+        [refusal] = admin.try_to_create_topics([NewTopic("wide", 1, 3)]).values()
     assert isinstance(refusal, ApiError)
     assert refusal.code == ErrorCode.INVALID_REPLICATION_FACTOR
     assert "cannot be reached because only 2 broker(s) are registered" in refusal.message
