@@ -42,6 +42,12 @@ SETTINGS = {
 }
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is marked `java` where there is none; what needs Maven too asks for it itself."""
+    if item.get_closest_marker("java") is not None:
+        requires("java")
+
+
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[LocalEnsemble]":
     """One ZooKeeper server for the session; each test takes a chroot of its own."""

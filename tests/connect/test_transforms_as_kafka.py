@@ -13,6 +13,7 @@ from ottla.connect.data.record import Header, Record
 from ottla.connect.errors import ConnectError
 from ottla.connect.plugins import transform_class
 from tests.connect.cases import Case, Maker
+from tests.support.requirements import requires
 from tools.apache_kafka import TOOL_JVM_OPTIONS, java_command
 
 pytestmark = pytest.mark.java
@@ -24,6 +25,7 @@ CONVERTER = JsonConverter({})
 
 def of_kafka(cases: list[Case]) -> list[dict[str, Any]]:
     """What Kafka's transforms answer."""
+    requires("java", "maven")
     lines = [
         json.dumps({"class": c.transform, "config": c.config, "record": c.record}) for c in cases
     ]

@@ -6,6 +6,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.support.requirements import requires
+
 TAIL_CHARS = 4000
 COMPILE_TIMEOUT_S = 60.0
 
@@ -14,6 +16,7 @@ def run_java(
     class_name: str, *args: str, input: str | None = None, timeout_s: float = 60.0, code: int = 0
 ) -> str:
     """What the tool printed (both streams); its exit code must be the expected one."""
+    requires("java", "maven")
     from tools.apache_kafka import run_tool
 
     done = run_tool(class_name, args, input=input, timeout=timeout_s)
@@ -30,6 +33,7 @@ def compiled(source: Path) -> tuple[str, ...]:
 
     Compiled once: `java File.java` would do it at each start, which takes a second of a core.
     """
+    requires("javac", "maven")
     from tools.apache_kafka import LOG4J, TOOL_JVM_OPTIONS, jars
 
     classes = tempfile.TemporaryDirectory(prefix="classes-")
