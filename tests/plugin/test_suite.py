@@ -12,8 +12,11 @@ SUITE = Path(__file__).with_name("suite")
 
 def environment() -> tuple[dict[str, str], str]:
     """Where ZooKeeper is, if it can be had, and how the suite ends then."""
-    if not all(REQUIREMENTS[name][0]() for name in ("java", "maven")):
+    has_java, has_maven = (REQUIREMENTS[name][0]() for name in ("java", "maven"))
+    if not has_java:
         return dict(os.environ), "12 passed, 2 skipped"
+    if not has_maven:
+        return dict(os.environ), "14 passed"  # PySpark brings a ZooKeeper
     from tools.apache_zookeeper import jars
 
     return {**os.environ, "ZOOKEEPER_HOME": str(jars())}, "14 passed"
