@@ -19,6 +19,7 @@ from ottla.protocol.records.control import EndTransactionMarker, build_end_trans
 from ottla.replication import metrics
 from ottla.replication.divergence import truncation_offset
 from ottla.replication.leadership import Leadership
+from ottla.storage import log_read
 from ottla.storage.validate import ValidatedBatch
 
 if TYPE_CHECKING:
@@ -312,6 +313,17 @@ class Partition:
         if epoch < last_fetched_epoch or end_offset < fetch_offset:
             return epoch, end_offset
         return None
+
+    def aborted_in(
+        self, found: LogRead, offset: int, upper_offset: int
+    ) -> tuple[tuple[int, int], ...]:
+        """(producer id, first offset) of the aborted transactions in what was read from an offset on.
+
+        Where that ends is looked up only if anything was aborted: the lookup is a tenth of a small fetch.
+        """
+        if not log_read.may_have_aborted(self.log, offset):
+            return ()
+        return self.aborted_transactions(offset, min(found.end_bound, upper_offset))
 
     def aborted_transactions(self, offset: int, upper_offset: int) -> tuple[tuple[int, int], ...]:
         """(producer id, first offset) of what a read_committed reader of this range must skip."""

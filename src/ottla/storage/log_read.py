@@ -172,6 +172,14 @@ def _with_largest_timestamp(batch: Buffer, start: int, upper: int) -> Found | No
     return (*found, parse_header(batch).leader_epoch)
 
 
+def may_have_aborted(log: "Log", fetch_offset: int) -> bool:
+    """Return whether a segment from an offset on knows of an aborted transaction; in most logs none does."""
+    for number in range(log.segment_number(fetch_offset), len(log.segments)):
+        if log.segments[number].txn_index.entries:
+            return True
+    return False
+
+
 def aborted_transactions(log: "Log", fetch_offset: int, upper_offset: int) -> list[AbortedTxn]:
     """The aborted transactions within a range of offsets, by their first offset."""
     found: list[AbortedTxn] = []

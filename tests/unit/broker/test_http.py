@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -18,7 +19,8 @@ def served(
     """Run a story against a listener."""
 
     async def run() -> None:
-        server = await http.serve("127.0.0.1", 0, lambda: health)
+        bound = socket.create_server(("127.0.0.1", 0))
+        [server] = await http.serve([bound], lambda: health)
         try:
             await story(server.sockets[0].getsockname())
         finally:

@@ -229,9 +229,7 @@ class _Fetch:
                 self._cold.append((len(self._data), partition, found.cold))
                 self._size += min(wanted.max_bytes, max(budget, 0))  # at most; it is not read yet
             if aborted is not None and records:
-                aborted = partition.aborted_transactions(
-                    wanted.fetch_offset, min(found.end_bound, upper)
-                )
+                aborted = partition.aborted_in(found, wanted.fetch_offset, upper)
         return PartitionData(
             wanted.partition, 0, high_watermark, stable, log_start, records, aborted
         )
