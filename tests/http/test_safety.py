@@ -107,6 +107,26 @@ def test_bodies_that_are_too_long_too_slow_or_no_json(
         ]
 
 
+def test_a_caller_who_goes_away_within_a_body_leaves_nothing_behind(
+    rest: Rest, orders: str
+) -> None:
+    host, port = rest.service.url.removeprefix("http://").split(":")
+    for path in ("c/topics", f"c/topics/{orders}/records"):
+        with socket.create_connection((host, int(port)), 20) as link:
+            link.sendall(
+                f"POST {rest.path(path)} HTTP/1.1\r\nHost: {host}\r\ncontent-type: application/json\r\n"
+                "content-length: 100\r\n\r\n{".encode()
+            )
+    assert rest.get("/health/live") == {"status": "live"}
+
+
+def test_a_head_without_an_end_is_given_up(rest: Rest) -> None:
+    host, port = rest.service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 20) as link:
+        link.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nx: ".encode() + b"x" * 200_000)
+        assert link.recv(1000).startswith(b"HTTP/1.1 400")
+
+
 def answer_to_half_a_body(rest: Rest, path: str) -> str:
     host, port = rest.service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), 20) as link:

@@ -44,7 +44,7 @@ async def serve(
     app = make_app(settings)
     config = uvicorn.Config(
         app,
-        http="auto",
+        http="h11",  # has limits of its own on lines and headers
         ws="none",
         lifespan="off",
         log_config=None,

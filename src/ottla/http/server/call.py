@@ -128,6 +128,8 @@ class Call:
                         raise _too_large(limit)
         except TimeoutError:
             raise HttpError(408, "the body of the request did not arrive in time") from None
+        except ClientDisconnect:
+            raise HttpError(400, "the connection ended within the body of the request") from None
         return bytes(received)
 
     async def body_chunks(self) -> AsyncGenerator[bytes, None]:
