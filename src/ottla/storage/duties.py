@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ottla.storage.log import Log
     from ottla.storage.log_dir import LogDir
     from ottla.storage.logs import Logs
+    from ottla.storage.segment import Segment
 
 log = logger(__name__)
 
@@ -80,8 +81,11 @@ class Duties:
     async def apply_retention(self) -> None:
         """Delete expired segments and give idle descriptors back."""
         async for each in self._in_slices():
-            now_ms = self._clock()
             try:
+                await self._learn_timestamps(each)
+                if self._logs.get(each.tp) is not each:
+                    continue  # it went while the disk was waited for
+                now_ms = self._clock()
                 paths = each.delete_expired(now_ms, each.high_watermark)
             except LogDirOffline as error:
                 each.log_dir.fail(error)
@@ -92,6 +96,16 @@ class Duties:
             if paths:
                 self._unlink_later(each.config.file_delete_delay_ms, paths)
             each.collect_garbage()
+
+    async def _learn_timestamps(self, source: "Log") -> None:
+        """Have a thread read what a start leaves unread: the largest timestamps of sealed segments."""
+        unknown = [segment for segment in source.segments[:-1] if segment.max_timestamp < 0]
+        if unknown:
+            found = await asyncio.get_running_loop().run_in_executor(
+                self._logs.executor, _largest_timestamps, unknown
+            )
+            for segment, largest in zip(unknown, found, strict=True):
+                segment.learn_largest_timestamp(*largest)
 
     async def compact_logs(self) -> None:
         """Compact every log that is due, and write down how far."""
@@ -213,3 +227,7 @@ class Duties:
         task = asyncio.create_task(wait_and_remove())
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
+
+
+def _largest_timestamps(segments: "list[Segment]") -> list[tuple[int, int]]:
+    return [segment.read_largest_timestamp() for segment in segments]

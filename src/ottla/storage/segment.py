@@ -151,6 +151,15 @@ class Segment:
                 self.time_index.unload()
         return self.max_timestamp if self.max_timestamp >= 0 else fs.modified_ms(self.path)
 
+    def read_largest_timestamp(self) -> tuple[int, int]:
+        """The largest timestamp and its offset as the time index has them; for a thread, since the disk may be cold."""
+        return TimeIndex(self.time_index.path, self.base_offset).last()
+
+    def learn_largest_timestamp(self, timestamp: int, offset: int) -> None:
+        """Remember what a thread has read, unless it is known by now."""
+        if self.max_timestamp < 0:
+            self.max_timestamp, self.max_timestamp_offset = timestamp, offset
+
     def waited_ms(self, now_ms: int, max_timestamp: int) -> int:
         """How long the segment has waited to be rolled, by its records' clock if they have one."""
         first = self.first_timestamp

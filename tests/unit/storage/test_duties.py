@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,42 @@ def test_the_loop_gets_its_turn_between_slices_of_many_logs(tmp_path: Path) -> N
         assert turns >= 2
 
     with_logs(tmp_path, scenario)
+
+
+def test_retention_reads_the_disk_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(logs: Logs, duty: Duties, clock: Clock) -> None:
+        fill(logs.create(TP, TOPIC_ID), 60)
+        await duty.write_checkpoints()
+
+    with_logs(tmp_path, write)
+    config = replace(SMALL, retention_ms=10_000)
+    read_file, on_the_loop = fs.read_file, list[str]()
+
+    def noted(path: str) -> bytes | None:
+        if threading.current_thread() is threading.main_thread() and path.endswith(".timeindex"):
+            on_the_loop.append(path)
+        return read_file(path)
+
+    async def expire(logs: Logs, duty: Duties, clock: Clock) -> None:
+        log = logs.get(TP)
+        assert log is not None
+        before, log.high_watermark = len(log.segments), log.end_offset
+        clock.now_ms = NOW_MS + 30_000
+        monkeypatch.setattr(fs, "read_file", noted)
+        await duty.apply_retention()
+        monkeypatch.undo()
+        assert 1 < len(log.segments) < before
+        assert on_the_loop == []
+
+    async def reopened() -> None:
+        clock = Clock()
+        logs = Logs(StorageConfig(log_dirs=(str(tmp_path),)), lambda topic: config, clock)
+        logs.lock()
+        logs.identify("cluster", 1, "embedded")
+        logs.open({TP: TOPIC_ID})
+        await asyncio.wait_for(expire(logs, Duties(logs, clock), clock), 30)
+        await logs.close()
+
+    asyncio.run(reopened())
