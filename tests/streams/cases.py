@@ -31,7 +31,7 @@ class _Growing:
     streams: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     aggregates: list[str] = field(default_factory=list)
-    """Tables that are not computed with: their old values are wrong in Kafka Streams (docs/streams.md)."""
+    """Tables that are not computed with: what differs then is told in docs/streams.md."""
     windowed: list[str] = field(default_factory=list)
     globals: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
@@ -219,7 +219,11 @@ def _table_step(growing: _Growing) -> None:
         step["limit"] = growing.one_of(0, 5, 20)
     if op == "to_table":
         step |= {"in": growing.one_of(*growing.streams), "store": growing.store()}
-    into = {"to_stream": growing.streams, "suppress_time": growing.aggregates}
+    into = {
+        "to_stream": growing.streams,
+        "suppress_time": growing.aggregates,
+        "join_fk": growing.aggregates,
+    }
     growing.add(into.get(op, growing.tables), **step)
 
 

@@ -79,7 +79,7 @@ def aggregated(
         function, kind = checked(first, "", record_roots(stream.node), operator, aggregates=True)
         check_aggregation(tree_of(first), operator)
         return Computation("aggregate", None, function, None, result_type(returns, kind))
-    if aggregator is None or not callable(first):
+    if aggregator is None or not callable(first) or is_expression_like(first):
         raise TopologyError(
             f"{operator}: aggregate takes initializer() and aggregator(key, value, aggregate), "
             "or one expression of f.count, f.sum, f.min, f.max, f.first and f.last"

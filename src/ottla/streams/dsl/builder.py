@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from ottla.streams.dsl.flow import error_policy
+from ottla.streams.dsl.flow import check_topics, error_policy
 from ottla.streams.dsl.functions import check_arguments
 from ottla.streams.dsl.graph import Graph
 from ottla.streams.dsl.kstream import KStream
@@ -27,8 +27,6 @@ from ottla.streams.topology.sources import (
 )
 from ottla.streams.topology.stores import Store
 from ottla.streams.topology.topology import Topology
-
-_LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class StreamsBuilder:
@@ -64,7 +62,7 @@ class StreamsBuilder:
         names: tuple[str, ...] = ()
         if not isinstance(topics, re.Pattern):
             names = (topics,) if isinstance(topics, str) else tuple(topics)
-            _check_topics(names, operator)
+            check_topics(names, operator)
         key_serde, value_serde = serde_of(key, operator), serde_of(value, operator)
         settings = (names, pattern, key_serde, value_serde, on_error, timestamp, offset_reset)
         source = StreamSource(
@@ -105,7 +103,7 @@ class StreamsBuilder:
         store_name = graph.new_store_name(f"{topic}-") if store is None else store
         source_name = graph.suffixed(name, "-source", "KSTREAM-SOURCE-")
         operator = graph.suffixed(name, "-table-source", "KTABLE-SOURCE-") if name is None else name
-        _check_topics((topic,), operator)
+        check_topics((topic,), operator)
         key_serde, value_serde = serde_of(key, operator), serde_of(value, operator)
         kept = Store(store_name, "key-value", key_serde, value_serde, queryable=store is not None)
         source = TableSource(
@@ -140,7 +138,7 @@ class StreamsBuilder:
         store_name = graph.new_store_name(f"{topic}-") if store is None else store
         source_name = graph.suffixed(name, "-source", "KSTREAM-SOURCE-")
         operator = graph.name(name, "KTABLE-SOURCE-")
-        _check_topics((topic,), operator)
+        check_topics((topic,), operator)
         key_serde, value_serde = serde_of(key, operator), serde_of(value, operator)
         kept = Store(store_name, "key-value", key_serde, value_serde, queryable=store is not None)
         source = GlobalTableSource(
@@ -197,17 +195,6 @@ def _wants_null_keys(topology: Topology, node: Node) -> bool:
         or _wants_null_keys(topology, child)
         for child in topology.children[node]
     )
-
-
-def _check_topics(topics: tuple[str, ...], operator: str) -> None:
-    if not topics:
-        raise TopologyError(f"{operator}: no topic is given")
-    for topic in topics:
-        if not _LEGAL_TOPIC.fullmatch(topic) or topic in (".", ".."):
-            raise TopologyError(
-                f"{operator}: {topic!r} cannot be the name of a topic: letters, digits, dots, underscores and "
-                "hyphens are, up to 249"
-            )
 
 
 def _checked_reset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.streams.dsl.aggregates import aggregate_store, grouped_flow, windowed_key_serde
-from ottla.streams.dsl.flow import Flow, result_type, same_keys
+from ottla.streams.dsl.flow import Flow, declared_serde, result_type, same_keys
 from ottla.streams.dsl.functions import check_arguments
 from ottla.streams.dsl.grouped import KGroupedStream
 from ottla.streams.dsl.ktable import KTable
@@ -66,6 +66,7 @@ class CogroupedKStream:
         self._check(flows, initializer, merger, operator)
         first = flows[0]
         kind = result_type(returns, ANY)
+        value = value or declared_serde(returns)
         key = self._parts[0][0]._grouping.key if key is None else key
         kept = aggregate_store(
             first, store_name, self._windows, key, value, kind, store is not None, retention_ms, operator

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any, Final
 
 from ottla.streams.dsl.graph import Graph
 from ottla.streams.errors import TopologyError
 from ottla.streams.serdes.by_name import serde_for, serde_of
+from ottla.streams.serdes.json import JsonSerde
 from ottla.streams.serdes.serde import Serde
 from ottla.streams.topology.node import Node, NodeT, OnError
 from ottla.streams.topology.processing import Repartition
@@ -15,6 +17,8 @@ from ottla.streams.types import ANY, Type, of_annotation
 
 _GENERATED: Final = re.compile(r"KSTREAM.*-[0-9]{10}")
 """Topics whose name nobody chose: their parts are numbered, others are named after the topic."""
+
+_LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class Flow:
@@ -72,6 +76,13 @@ def chosen_serde(given: object, inherited: Serde | None, type_: Type, operator: 
 def result_type(returns: object, inferred: Type) -> Type:
     """The type that the user declared (`returns=`), else what is known of the function."""
     return inferred if returns is None else of_annotation(returns)
+
+
+def declared_serde(returns: object) -> Serde | None:
+    """The serde of a result declared as a dataclass (`returns=`): JSON that becomes its instances again."""
+    if isinstance(returns, type) and dataclasses.is_dataclass(returns):
+        return JsonSerde(returns)
+    return None
 
 
 def internal_topic(
@@ -136,3 +147,15 @@ def _partitions(node: Node) -> int | None:
             return None
         node = node.parents[0]
     return node.partitions
+
+
+def check_topics(topics: tuple[str, ...], operator: str) -> None:
+    """Raise TopologyError if there are none, or one has a name that Kafka refuses."""
+    if not topics:
+        raise TopologyError(f"{operator}: no topic is given")
+    for topic in topics:
+        if not _LEGAL_TOPIC.fullmatch(topic) or topic in (".", ".."):
+            raise TopologyError(
+                f"{operator}: {topic!r} cannot be the name of a topic: letters, digits, dots, underscores and "
+                "hyphens are, up to 249"
+            )

@@ -14,6 +14,7 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._names: set[str] = set()
+        self._nodes: set[Node] = set()
         self._store_owners: dict[str, str] = {}
         self._shared: dict[str, Store] = {}
         self.repartitions: dict[str, Repartition] = {}
@@ -41,12 +42,17 @@ class Graph:
         return generated if given is None else f"{given}{suffix}"
 
     def add(self, node: NodeT) -> NodeT:
-        """Add a node; raise TopologyError if its name or its store's is taken."""
+        """Add a node; raise TopologyError if its name is taken, or if it reads from another graph."""
         if node.name in self._names:
             raise TopologyError(
                 f"two operators are named {node.name}: give one of them another name (name=...)"
             )
+        if any(parent not in self._nodes for parent in node.parents):
+            raise TopologyError(
+                f"{node.name}: its inputs come from two builders: make them all with one StreamsBuilder"
+            )
         self._names.add(node.name)
+        self._nodes.add(node)
         self.nodes.append(node)
         return node
 

@@ -14,7 +14,7 @@ from ottla.streams.dsl.aggregates import (
     reduced,
     windowed_key_serde,
 )
-from ottla.streams.dsl.flow import Flow
+from ottla.streams.dsl.flow import Flow, declared_serde
 from ottla.streams.dsl.ktable import KTable
 from ottla.streams.errors import TopologyError
 from ottla.streams.serdes.serde import Serde
@@ -66,6 +66,7 @@ class _Aggregating:
         Or give one expression: `aggregate(f.struct(total=f.sum(f.value.amount), orders=f.count()))`. Sessions
         need a merger(key, left, right) besides functions.
         """
+        options["value"] = options.get("value") or declared_serde(returns)
         sessions = isinstance(self._windows, SessionWindows)
 
         def computation(operator: str) -> Computation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.streams.dsl.aggregates import check_aggregation
-from ottla.streams.dsl.flow import Flow, chosen_serde, result_type
+from ottla.streams.dsl.flow import Flow, chosen_serde, declared_serde, result_type
 from ottla.streams.dsl.functions import check_arguments, checked, record_roots
 from ottla.streams.dsl.ktable import KTable
 from ottla.streams.errors import TopologyError
@@ -63,6 +63,7 @@ class KGroupedTable:
             for function in (adder, subtractor):
                 _check(function, "key, value, aggregate", "aggregate")
             functions, kind = (initializer, adder, subtractor), ANY
+        options["value"] = options.get("value") or declared_serde(returns)
         return self._table(
             "KTABLE-AGGREGATE-", "aggregate", functions, result_type(returns, kind), options
         )
@@ -125,7 +126,7 @@ def _aggregate(
 
 def _check(function: Any, arguments: str, operator: str) -> None:
     operator = f"{operator} of a grouped table"
-    if not callable(function):
+    if not callable(function) or is_expression_like(function):
         raise TopologyError(
             f"{operator}: rows come and go, so it takes functions to add and to subtract; this is {function!r}"
         )

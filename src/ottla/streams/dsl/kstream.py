@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ottla.streams.dsl.flow import Flow, chosen_serde, internal_topic, result_type
+from ottla.streams.dsl.flow import (
+    Flow,
+    check_topics,
+    chosen_serde,
+    declared_serde,
+    internal_topic,
+    result_type,
+)
 from ottla.streams.dsl.functions import check_arguments, checked, pair, predicate, record_roots
 from ottla.streams.dsl.stream_joins import join_global_table, join_stream, join_table
 from ottla.streams.errors import TopologyError
+from ottla.streams.expressions.build import is_expression_like
 from ottla.streams.processors import Processor
 from ottla.streams.serdes.by_name import fits, serde_of
 from ottla.streams.topology.joins import JoinKind
@@ -97,7 +105,7 @@ class KStream(Flow):
         function, inferred = self._value_mapper(mapper, with_key, name)
         node = self._add(
             MapValues, name, on_error=on_error, mapper=function, with_key=with_key,
-            value_serde=None, value_type=result_type(returns, inferred),
+            value_serde=declared_serde(returns), value_type=result_type(returns, inferred),
         )  # fmt: skip
         return self._next(node)
 
@@ -130,7 +138,7 @@ class KStream(Flow):
         item = inferred.item if isinstance(inferred, ListOf) else ANY
         node = self._add(
             FlatMapValues, name, on_error=on_error, mapper=function, with_key=with_key,
-            value_serde=None, value_type=result_type(returns, item),
+            value_serde=declared_serde(returns), value_type=result_type(returns, item),
         )  # fmt: skip
         return self._next(node)
 
@@ -213,7 +221,9 @@ class KStream(Flow):
         """
         name = self.graph.name(name, "KSTREAM-SINK-")
         node = self.node
-        if not isinstance(topic, str):
+        if isinstance(topic, str):
+            check_topics((topic,), name)
+        else:
             topic, _ = checked(topic, "key, value", record_roots(node), name)
         key_out = chosen_serde(key, node.key_serde, node.key_type, name)
         value_out = chosen_serde(value, node.value_serde, node.value_type, name)
@@ -383,6 +393,6 @@ class KStream(Flow):
 
 
 def _function(given: object, operator: str) -> Callable[..., Any]:
-    if not callable(given):
+    if not callable(given) or is_expression_like(given):
         raise TopologyError(f"{operator}: takes a function, not {given!r}")
     return given

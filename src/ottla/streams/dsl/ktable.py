@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ottla.streams.dsl.flow import Flow, chosen_serde, result_type
+from ottla.streams.dsl.flow import Flow, chosen_serde, declared_serde, result_type
 from ottla.streams.dsl.functions import checked, pair, predicate, record_roots
 from ottla.streams.dsl.suppressed import Suppressed
 from ottla.streams.dsl.table_joins import join_by_foreign_key, join_tables
@@ -79,6 +79,7 @@ class KTable(Flow):
         arguments = "key, value" if with_key else "value"
         function, inferred = checked(mapper, arguments, record_roots(self.node), name)
         kind = result_type(returns, inferred)
+        value = value or declared_serde(returns)
         serde = None if value is None else serde_of(value, name)
         kept = None if store is None else chosen_serde(value, None, kind, name)
         node = self._add(

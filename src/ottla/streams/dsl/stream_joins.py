@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ottla.streams.dsl.flow import Flow, chosen_serde, internal_topic, result_type, same_keys
+from ottla.streams.dsl.flow import (
+    Flow,
+    chosen_serde,
+    declared_serde,
+    internal_topic,
+    result_type,
+    same_keys,
+)
 from ottla.streams.dsl.functions import checked, record_roots
 from ottla.streams.errors import TopologyError
 from ottla.streams.serdes.serde import Serde
@@ -91,7 +98,7 @@ def join_stream(
         StreamStreamJoin, operator, parents=(left.node, right.node), on_error=on_error, kind=kind,
         joiner=function, with_key=with_key, windows=windows, windowed_names=windowed, join_names=names,
         left_store=graph.own_store(stores[0], operator), right_store=graph.own_store(stores[1], operator),
-        unmatched_store=unmatched, key_serde=key_serde, value_serde=None,
+        unmatched_store=unmatched, key_serde=key_serde, value_serde=declared_serde(returns),
         value_type=result_type(returns, inferred),
     )  # fmt: skip
 
@@ -134,7 +141,8 @@ def join_table(
     function, inferred = checked_joiner(joiner, left.node, table.node, with_key, operator)
     return left._add(
         StreamTableJoin, operator, parents=(left.node, table.node), on_error=on_error, kind=kind,
-        joiner=function, with_key=with_key, value_serde=None, value_type=result_type(returns, inferred),
+        joiner=function, with_key=with_key, value_serde=declared_serde(returns),
+        value_type=result_type(returns, inferred),
     )  # fmt: skip
 
 
@@ -161,6 +169,6 @@ def join_global_table(
     function, inferred = checked_joiner(joiner, left.node, table.node, with_key, operator)
     return left._add(
         StreamGlobalTableJoin, operator, parents=(left.node, table.node), on_error=on_error, kind=kind,
-        selector=selector, joiner=function, with_key=with_key, value_serde=None,
+        selector=selector, joiner=function, with_key=with_key, value_serde=declared_serde(returns),
         value_type=result_type(returns, inferred),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ottla.streams.dsl.flow import Flow, chosen_serde, result_type, same_keys
+from ottla.streams.dsl.flow import Flow, chosen_serde, declared_serde, result_type, same_keys
 from ottla.streams.dsl.functions import checked, record_roots
 from ottla.streams.dsl.stream_joins import checked_joiner
 from ottla.streams.errors import TopologyError
@@ -38,7 +38,7 @@ def join_tables(
     same_keys(left, right, operator)
     function, inferred = checked_joiner(joiner, left.node, right.node, with_key, operator)
     kind_of_value = result_type(returns, inferred)
-    kept, serde = _result(left, store, value, kind_of_value, operator)
+    kept, serde = _result(left, store, value or declared_serde(returns), kind_of_value, operator)
     return left._add(
         TableTableJoin, operator, parents=(left.node, right.node), on_error=on_error, kind=kind,
         joiner=function, with_key=with_key, join_names=names, store=kept,
@@ -101,7 +101,14 @@ def join_by_foreign_key(
     function, inferred = checked_joiner(joiner, left.node, right.node, with_key, operator)
     kind_of_value = result_type(returns, inferred)
     named = left.graph.new_store_name("KTABLE-FK-JOIN-OUTPUT-") if store is None else store
-    kept = _stored(left, named, value, kind_of_value, operator, queryable=store is not None)
+    kept = _stored(
+        left,
+        named,
+        value or declared_serde(returns),
+        kind_of_value,
+        operator,
+        queryable=store is not None,
+    )
     subscriptions = Store(state, "foreign-key", right.node.key_serde)
     return left._add(
         ForeignKeyJoin, operator, parents=(left.node, right.node), on_error=on_error, kind=kind,

@@ -38,6 +38,11 @@ class Expression:
             return Expression(Field(self._tree.root, (*self._tree.path, name)))
         return _call("get", self, name)
 
+    def __call__(self, *operands: object) -> Any:
+        raise TopologyError(
+            "an expression has no methods: functions are f's own, f.lower(f.value.name) for instance"
+        )
+
     def __iter__(self) -> Any:
         raise TypeError("an expression has no items yet: use f.value[0], or a function")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ottla.streams import types
 from ottla.streams.errors import TopologyError
+from ottla.streams.expressions.build import Expression
 from ottla.streams.serdes.json import JsonSerde
 from ottla.streams.serdes.scalars import (
     INT,
@@ -45,7 +46,8 @@ def serde_of(given: object, where: str) -> Serde:
                 "ProtobufSerde, JsonSerde and your own as objects"
             )
         return BY_NAME[given]
-    if isinstance(given, Serde) and not isinstance(given, type):
+    is_expression = isinstance(given, Expression)  # which has an attribute of every name
+    if isinstance(given, Serde) and not isinstance(given, type) and not is_expression:
         return given
     raise TopologyError(
         f"{where}: {given!r} is no serde: give a name ({', '.join(BY_NAME)}), or an object with name, type, "

@@ -1,6 +1,6 @@
 """The test driver: records in, records out, clocks, stores, poison and batches."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from ottla.streams import (
     Timer,
     TimeWindows,
     Topology,
+    TopologyError,
     TopologyTestDriver,
     Windowed,
     f,
@@ -248,6 +249,31 @@ def test_aggregates_in_expressions() -> None:
     }  # fmt: skip
     assert driver.store("per-item").all() == [("pen", 13)]
     driver.input("orders").send("b", None, 2)
+
+
+@dataclass
+class Total:
+    amount: float
+    orders: int = 1
+
+
+def test_a_declared_result_comes_back_as_what_it_was() -> None:
+    b = StreamsBuilder()
+    orders = b.stream("orders", key="string", value="json")
+    totals = orders.map_values(lambda order: Total(order["amount"]), returns=Total)
+    (
+        totals.group_by(f.key)
+        .reduce(lambda one, other: Total(one.amount + other.amount, one.orders + other.orders))
+        .to_stream()
+        .filter(lambda key, total: total.orders > 1)
+        .to("totals")
+    )
+    driver = TopologyTestDriver(b.build())
+    for amount in (1.5, 2.0):
+        driver.input("orders").send("ada", {"amount": amount})
+    assert driver.output("totals").read_map() == {"ada": Total(3.5, 2)}
+    with pytest.raises(TopologyError, match="has no field amont"):
+        totals.filter(f.value.amont > 1)
 
 
 def test_misspelt_topics_and_stores_are_named() -> None:
