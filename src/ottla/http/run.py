@@ -17,6 +17,7 @@ from ottla.base.errors import OttlaError
 from ottla.base.log import configure
 from ottla.config.listeners import Address
 from ottla.http.application import make_app
+from ottla.http.server.logins import Logins
 from ottla.http.settings import HttpSettings
 
 _BACKLOG: Final = 2048
@@ -95,8 +96,16 @@ def _wait_for_end() -> None:
 
 def refuse_open_doors(settings: HttpSettings) -> None:
     """Raise unless everybody may come in who can: no address but loopback without a word."""
-    if not settings.is_loopback and not settings.anonymous:
-        shown = ", ".join(map(str, settings.listeners))
+    if settings.is_loopback:
+        return
+    shown = ", ".join(map(str, settings.listeners))
+    if Logins(settings).needed:
+        if not settings.behind_proxy:
+            raise OttlaError(
+                f"{shown} can be reached from other machines, and passwords would travel there in the clear: put a "
+                "proxy with TLS in front of it and say ottla.http.behind.proxy=true, or listen on localhost"
+            )
+    elif not settings.anonymous:
         raise OttlaError(
             f"{shown} can be reached from other machines, and nobody has to log in: whoever reaches it may do "
             "everything. Listen on localhost, or say ottla.http.anonymous=true"

@@ -73,6 +73,13 @@ class HttpSettings:
         Bool(),
         doc="Serves everybody who reaches an address that is not loopback, where the cluster asks for no login.",
     )
+    login: str = setting(
+        "ottla.http.login",
+        "caller",
+        OneOf("caller", "service"),
+        doc="Acts with the name and password of whoever calls, where the cluster asks for a login (caller), or for "
+        "everybody with those of this service (service).",
+    )
     behind_proxy: bool = setting(
         "ottla.http.behind.proxy",
         False,

@@ -17,6 +17,7 @@ from ottla.http.server.answers import answer_of, refusal
 from ottla.http.server.call import Call
 from ottla.http.server.callers import Caller
 from ottla.http.server.errors import Dialect, HttpError, as_http
+from ottla.http.server.logins import Logins
 from ottla.http.server.routes import Found, Route, Router
 from ottla.http.server.safety import HEADERS, Guard
 
@@ -34,6 +35,7 @@ class App:
         self.services = services
         self.router = Router(routes)
         self._guard = guard
+        self._logins = Logins(services.settings)
         self._streams = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,7 +51,6 @@ class App:
 
     async def _respond(self, request: Request) -> Response:
         dialect = _dialect_of(request.scope["path"])
-        caller = self._caller(request)
         try:
             self._guard.check(
                 request.method, request.scope["path"], request.headers, request.url.scheme
@@ -60,6 +61,7 @@ class App:
             if request.method == "OPTIONS":
                 return self._options(raw)
             found = self.router.find(request.method, raw)
+            caller = self._caller(request)
         except HttpError as error:
             return refusal(error, dialect)
         response = await self._handle(request, found, caller)
@@ -138,7 +140,7 @@ class App:
     def _caller(self, request: Request) -> Caller:
         client = request.client
         address = "unknown" if client is None else client.host
-        return Caller(address)
+        return self._logins.caller(address, request.scope["path"], request.headers)
 
 
 def _dialect_of(path: str) -> Dialect:

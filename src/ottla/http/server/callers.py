@@ -16,11 +16,8 @@ class Caller:
     address: str
     name: str | None = None
     login: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def key(self) -> str:
-        """Tells identities apart: clients of one are never used for another."""
-        return "" if self.name is None else f"user:{self.name}"
+    key: str = field(default="", repr=False)
+    """Tells identities apart: clients of one are never used for another."""
 
     def __str__(self) -> str:
         return f"{self.name or 'anonymous'}@{self.address}"
