@@ -13,6 +13,8 @@ TARGETS = ["headers", "records", "codecs", "batch", "produce", "arrow"]
 SECONDS = 1
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.cpu
+
 
 @pytest.mark.skipif(find_spec("atheris") is None, reason="needs atheris: pip install atheris")
 @pytest.mark.parametrize("target", TARGETS)
