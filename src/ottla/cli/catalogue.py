@@ -177,6 +177,16 @@ NOUNS: Final = {
             "python": "Print the interpreter with which Spark's workers start sooner.",
         },
     ),
+    "streams": Noun(
+        "Run stream applications on Spark.",
+        """examples:
+  ottla streams run app.py
+  ottla streams run app.py --until-caught-up
+""",
+        {
+            "run": "Run the topology that a file defines.",
+        },
+    ),
     "cluster": Noun(
         "Look at a cluster as a whole.",
         """examples:

@@ -243,7 +243,7 @@ def _check_slots(read: SinkOptions) -> None:
 def _work(
     read: SinkOptions, schema: StructType, warn: Callable[[str], None] = _warn_once
 ) -> tuple[Work, bool]:
-    columns = sink_columns(schema, read.topic)
+    columns = sink_columns(schema, read.topic, timestamps=read.include_timestamp)
     if read.without_meaning:
         warn(meaningless(read.without_meaning))
     settings, once = settle_delivery(read, warn)

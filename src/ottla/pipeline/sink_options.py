@@ -103,6 +103,12 @@ class SinkOptions(PipelineOptions):
         Bool(),
         doc="Is accepted for the connector's sake: the column headers is written wherever there is one.",
     )
+    include_timestamp: bool = setting(
+        "includeTimestamp",
+        False,
+        Bool(),
+        doc="Writes the column timestamp as the records' time; without it that is the time of writing.",
+    )
     checkpoint_location: str | None = setting(
         "checkpointLocation",
         None,

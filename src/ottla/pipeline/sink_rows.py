@@ -48,6 +48,8 @@ def prepared(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
         names.append("key")
     if columns.has_headers:
         names.append("headers")
+    if columns.has_timestamp:
+        names.append("timestamp")
     return batch.select(names)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from ottla.base.errors import OttlaError
@@ -33,10 +34,14 @@ class SinkColumns:
     has_key: bool
     has_headers: bool
     has_partition: bool
+    has_timestamp: bool = False
 
 
-def sink_columns(schema: StructType, topic: str | None) -> SinkColumns:
-    """What to write of a frame of this schema; OttlaError says what to change."""
+def sink_columns(schema: StructType, topic: str | None, *, timestamps: bool = False) -> SinkColumns:
+    """What to write of a frame of this schema; OttlaError says what to change.
+
+    A column timestamp is the records' time only with `timestamps`: frames that were read have one by chance.
+    """
     fields = {field.name: field.dataType for field in schema.fields}
     if topic is None and "topic" not in fields:
         raise OttlaError(
@@ -53,7 +58,13 @@ def sink_columns(schema: StructType, topic: str | None) -> SinkColumns:
         _check(fields, "topic", (StringType,), "string")
     _check(fields, "partition", (IntegerType,), "int")
     _check_headers(fields)
-    return SinkColumns(topic, "key" in fields, "headers" in fields, "partition" in fields)
+    if timestamps:
+        if "timestamp" not in fields:
+            raise OttlaError("includeTimestamp is set, but the frame has no column timestamp")
+        _check(fields, "timestamp", (TimestampType,), "timestamp")
+    return SinkColumns(
+        topic, "key" in fields, "headers" in fields, "partition" in fields, timestamps
+    )
 
 
 def _check(

@@ -81,6 +81,12 @@ class SourceOptions(PipelineOptions):
         Assignment(),
         doc='Reads these partitions, as JSON of the form {"topic":[0,1]}.',
     )
+    commit_offsets: bool = setting(
+        "commitOffsets",
+        True,
+        Bool(),
+        doc="Commits what a stream has processed to its consumer group, so that its lag can be seen.",
+    )
     starting_offsets: Bound | None = setting(
         "startingOffsets",
         None,

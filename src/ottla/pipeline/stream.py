@@ -98,7 +98,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._is_start(processed) and not self._has_begun:
             end = self._end_of_first(end)
         left = {each: offset for each, offset in processed.items() if each in latest}
-        self._committer().offer(left, idle=end == left)
+        self._commit(left, idle=end == left)
         self._told().offer(processed, end, latest)
         return start if end == processed and not is_replaced else to_json(end, ids)
 
@@ -108,7 +108,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: dict[str, Any]) -> None:
         """All before `end` is processed."""
-        self._committer().offer(from_json(end), idle=False)
+        self._commit(from_json(end), idle=False)
 
     def stop(self) -> None:
         """The query has ended."""
@@ -141,6 +141,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._lookup is None:
             self._lookup = Lookup(self._options)
         return self._lookup
+
+    def _commit(self, processed: Offsets, *, idle: bool) -> None:
+        if self._options.commit_offsets:
+            self._committer().offer(processed, idle=idle)
 
     def _committer(self) -> GroupCommits:
         if self._commits is None:

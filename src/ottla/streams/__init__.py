@@ -1,5 +1,6 @@
 """Stream applications as in Kafka Streams, on Spark: written and tested without it (docs/streams.md)."""
 
+from ottla.streams.application import Application
 from ottla.streams.driver.driver import TopologyTestDriver
 from ottla.streams.dsl.branched import BranchedKStream
 from ottla.streams.dsl.builder import StreamsBuilder
@@ -20,7 +21,7 @@ from ottla.streams.topology.topology import Topology
 from ottla.streams.windows import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, Windowed
 
 __all__ = [
-    "StreamsBuilder", "Topology", "TopologyTestDriver", "f",
+    "Application", "StreamsBuilder", "Topology", "TopologyTestDriver", "f",
     "KStream", "KTable", "GlobalKTable", "KGroupedStream", "KGroupedTable", "WindowedKStream",
     "CogroupedKStream", "BranchedKStream", "Expression", "Suppressed",
     "TimeWindows", "SlidingWindows", "SessionWindows", "JoinWindows", "Windowed",

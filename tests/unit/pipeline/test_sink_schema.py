@@ -81,3 +81,12 @@ def test_what_cannot_be_written_is_said_with_what_to_do(
     with pytest.raises(OttlaError) as error:
         columns(described, topic)
     assert sentence in str(error.value)
+
+
+def test_a_timestamp_is_that_of_the_record_only_if_asked_for() -> None:
+    schema = StructType([StructField("value", StringType()), StructField("timestamp", LongType())])
+    assert not sink_columns(schema, "t").has_timestamp
+    with pytest.raises(OttlaError, match="timestamp is of type bigint and must be timestamp"):
+        sink_columns(schema, "t", timestamps=True)
+    with pytest.raises(OttlaError, match="has no column timestamp"):
+        sink_columns(StructType([StructField("value", StringType())]), "t", timestamps=True)

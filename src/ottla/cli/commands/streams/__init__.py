@@ -1,0 +1,1 @@
+"""`ottla streams`: one file per verb."""

@@ -1,0 +1,1 @@
+"""The runtime of stream applications on Spark: the only part of `ottla.streams` that imports pyspark."""
