@@ -13,7 +13,7 @@ from ottla.storage.log import Log
 from tests.unit.storage.compacting import COMPACT, batches_of, compact, roll, view_of
 from tests.unit.storage.samples import NOW_MS, append, make_batch, make_marker, open_log
 
-STEPS = 20  # of the longer of the two swaps
+STEPS = 22  # of the longer of the two swaps
 
 
 class Crash(Exception):
