@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ottla._version import __version__
 from ottla.broker.apis import APIS
 from tools.render_docs import DOCS, PAGES
 
@@ -19,6 +20,16 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
 
 def test_the_readme_stays_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_the_changelog_reads_as_release_notes() -> None:
+    _, *releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    for release in releases:
+        headings = re.findall(r"^### (.*)$", release, re.MULTILINE)
+        assert len(headings) == len(set(headings)), "one section of a kind"
+    first = releases[-1]
+    assert first.startswith(f"{__version__} - ") or __version__ != "0.1.0"
+    assert "### Fixed" not in first, "what was wrong before the first release, nobody has met"
 
 
 @pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"])
