@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker import http
+from ottla.broker import apis, http
 
 WELL = {"live": True, "ready": True, "node_id": 1, "offline_log_dirs": []}
 
@@ -62,6 +62,7 @@ def test_metrics_are_in_the_format_of_prometheus() -> None:
     assert status == 200
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
     assert int(headers["Content-Length"]) == len(body.encode())
+    assert apis.APIS, "whose rows are measured from the first one on"
     assert "# TYPE ottla_requests_total counter" in body
     assert 'ottla_requests_total{api="Produce"} ' in body
     assert "# HELP ottla_loop_stall_seconds " in body
