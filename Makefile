@@ -14,7 +14,7 @@ KILLS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-compiled lint unit wheels faults simulation streams-comparison spark-kills spark-memory bench conformance conformance-go docs clean check-wheel test-python
+.PHONY: help up test test-compiled lint unit wheels faults client-model simulation streams-comparison spark-kills spark-memory bench conformance conformance-go docs clean check-wheel test-python
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench: $(VENV)/.dev ## ottla and Apache Kafka 4.3 side by side
 	@$(BIN)/python -m compileall -q src
 	@package=$$($(if $(INTERPRETED),,$(BIN)/python -m tools.compiled)) \
 	  && PYTHONPATH=$$package $(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+client-model: $(VENV)/.dev ## the real clients on simulated brokers, for ten minutes (STORIES=1000)
+	@$(BIN)/python -m tests.client_model --seconds 600 $(if $(STORIES),--stories $(STORIES))
 
 simulation: $(VENV)/.dev ## three brokers in one process: thousands of seeds, and brokers that break a rule (SEEDS=4000)
 	@$(BIN)/python -m tests.simulation 0 $(or $(SEEDS),4000) --processes 2

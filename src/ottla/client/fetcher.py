@@ -132,7 +132,8 @@ class Fetcher:
     def pump(self) -> None:
         """Ask each leader that is not being asked for what its partitions want."""
         self.wants_more = False
-        now_ms = self._loop.time() * 1000
+        # A microsecond more: a timer that is due may otherwise find that it is a little early, again and again.
+        now_ms = self._loop.time() * 1000 + 0.001
         wanted: dict[int, list[tuple[TopicPartition, Position]]] = {}
         later_ms: float | None = None
         for partition, position in self._positions.items():
