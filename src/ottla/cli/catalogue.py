@@ -187,6 +187,14 @@ NOUNS: Final = {
             "run": "Run the topology that a file defines.",
         },
     ),
+    "connect": Noun(
+        "Move data between topics and other systems.",
+        """examples:
+  ottla connect start
+  ottla connect start worker.properties --listen 127.0.0.1:8083
+""",
+        {"start": "Run a worker: Kafka Connect's REST API, with connectors on Spark."},
+    ),
     "cluster": Noun(
         "Look at a cluster as a whole.",
         """examples:

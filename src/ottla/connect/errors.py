@@ -13,6 +13,10 @@ class DataInvalid(ConnectError):
     """A record does not fit what a connector, transform or converter was configured for."""
 
 
+class NotThereYet(ConnectError):
+    """Something that a connector needs may come at any moment, such as a topic that nobody has made yet."""
+
+
 class ConfigInvalid(ConnectError):
     """A configuration is wrong; `problems` are sentences by the name of the setting."""
 

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from ottla.connect.connectors.connector import Connector
 from ottla.connect.converters.converter import Converter
 from ottla.connect.predicates.predicate import Predicate
 from ottla.connect.transforms.transform import KeyOrValue, Transform
@@ -59,6 +60,25 @@ CONVERTERS: Final[Mapping[str, tuple[str, str]]] = {
         )
     },
 }
+CONNECTORS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "file-source": (
+        "file_source",
+        "FileSource",
+        "org.apache.kafka.connect.file.FileStreamSourceConnector",
+    ),
+    "file-sink": ("file_sink", "FileSink", "org.apache.kafka.connect.file.FileStreamSinkConnector"),
+    "datagen": ("datagen", "Datagen", "io.confluent.kafka.connect.datagen.DatagenConnector"),
+}
+"""By their short names: module, class, and the class name that people have in their files."""
+_OF_CLASS: Final = {
+    alias: row
+    for row in CONNECTORS.values()
+    for alias in (
+        row[2],
+        row[2].rpartition(".")[2],
+        row[2].rpartition(".")[2].removesuffix("Connector"),
+    )
+}
 _SHORT_CONVERTERS: Final = {name.rpartition(".")[2]: name for name in CONVERTERS} | {
     "json": "org.apache.kafka.connect.json.JsonConverter",
     "string": "org.apache.kafka.connect.storage.StringConverter",
@@ -100,6 +120,18 @@ def converter_class(name: str) -> type[Converter]:
     if row is None:
         raise UnknownPlugin(f"Class {name} could not be found.")
     found: type[Converter] = _load("converters", *row)
+    return found
+
+
+def connector_class(name: str) -> type[Connector]:
+    """Return a connector by its short name, or by the class name that Kafka Connect has for it."""
+    row = CONNECTORS.get(name) or _OF_CLASS.get(name)
+    if row is None:
+        known = ", ".join(sorted(CONNECTORS))
+        raise UnknownPlugin(
+            f"Failed to find any class that implements Connector and which name matches {name}; there are {known}"
+        )
+    found: type[Connector] = _load("connectors", row[0], row[1])
     return found
 
 

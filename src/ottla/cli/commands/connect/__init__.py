@@ -1,0 +1,1 @@
+"""`ottla connect`: one file per verb."""

@@ -1,0 +1,1 @@
+"""Connectors as Spark streaming queries: the part of Connect that imports pyspark."""

@@ -1,0 +1,1 @@
+"""The worker: keeps configurations, offsets and status in topics, and runs connectors."""
