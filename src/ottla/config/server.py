@@ -75,8 +75,8 @@ class ServerConfig:
         4 * MiB,
         Int(64 * KiB),
         scope=EVERYWHERE,
-        doc="Closes connections of clients that send a larger request that carries no records. All other requests wait "
-        "while one is read: 4 MiB of Fetch name 120,000 partitions, and take half a second.",
+        doc="Closes connections of clients that send a larger request without records, since all others wait while one "
+        "is read: 4 MiB of Fetch name 120,000 partitions, and take half a second.",
     )
     socket_send_buffer_bytes: int = setting(
         "socket.send.buffer.bytes",

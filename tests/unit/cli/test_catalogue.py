@@ -49,6 +49,7 @@ SAY_NOTHING_TO_PROGRAMS = {
     ("broker",),
     ("http",),
     ("completion",),
+    ("connect", "start"),
     ("records", "export"),
     ("cluster", "migrate"),
     ("spark", "shell"),
