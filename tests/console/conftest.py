@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """Chromium."""
+    """Chromium, no longer than its module: while Playwright is open, no other test of this process can run a loop."""
     requires("chromium")
     with chromium() as running:
         yield running

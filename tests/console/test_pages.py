@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 
+import ottla
+from ottla.client.administration.topics import NewTopic
 from tests.console.conftest import HOSTILE
 from tests.support.broker import OttlaBroker
 from tests.support.browser import opened
@@ -43,6 +45,17 @@ def test_every_page_fits_and_complains_of_nothing(
             assert page.locator("h1").count() == 1, path
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
             assert page.locator("main, body > main").count() == 1
+
+
+def test_a_list_of_many_pages_leaves_its_buttons_free(page: "Page", bootstrap: str) -> None:
+    names = [f"many-{uuid4().hex[:6]}-{number}" for number in range(120)]
+    with ottla.Admin(bootstrap_servers=bootstrap) as admin:
+        admin.create_topics([NewTopic(name, 1) for name in names])
+        page.goto("/ui/topics")
+        page.get_by_placeholder("part of a name").fill(names[0])
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name=names[0], exact=True).click()
+        admin.delete_topics(names)
 
 
 def test_a_browser_without_javascript_can_read(
